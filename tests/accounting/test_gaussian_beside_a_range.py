@@ -163,17 +163,53 @@ def test_all_exponential_mechanisms_of_four_members_keep_it_and_refute_less(
     assert met > 1.5 * gaussian_delta(shift, epsilon, (), 0.7 * ranged)
 
 
-def test_an_interval_that_depends_on_what_was_released_before_is_not_covered() -> None:
+def mean_of_the_most(shift: float, epsilon: float, ranged: float) -> float:
     """Where t may be chosen with the Gaussian's loss in view, δ given the latter is (e^{r/2} − e^{e/2})²/(e^r − 1), e
-    being what is left of ε, for |e| ≤ r. Its mean is above the figure, and below that of a pure release.
+    being what is left of ε, for |e| ≤ r: its mean, by a plain sum.
     """
-    shift, epsilon, ranged = 0.1, 0.6, 0.5
     noise = np.linspace(-9.0, 9.0, 200_001)
     left = epsilon - shift * (noise + shift / 2)
     chosen = (np.exp(ranged / 2) - np.exp(np.clip(left, -ranged, ranged) / 2)) ** 2 / np.expm1(ranged)
     given_noise = np.where(left < -ranged, -np.expm1(left), chosen)
-    met = float(np.sum(given_noise * np.exp(-(noise**2) / 2)) * (noise[1] - noise[0]) / math.sqrt(2 * math.pi))
+    return float(np.sum(given_noise * np.exp(-(noise**2) / 2)) * (noise[1] - noise[0]) / math.sqrt(2 * math.pi))
+
+
+def any_range_in_many_digits(shift: float, epsilon: float, beside: tuple[float, ...], ranged: float) -> mpmath.mpf:
+    with mpmath.workdps(60):
+        mu, total = mpmath.mpf(shift), mpmath.mpf(0)
+
+        def squares(at: mpmath.mpf) -> mpmath.mpf:
+            middle = mpmath.exp(at / 2 - mu * mu / 8) * mpmath.ncdf(-at / mu)
+            return mpmath.ncdf(mu / 2 - at / mu) - 2 * middle + mpmath.exp(at) * mpmath.ncdf(-mu / 2 - at / mu)
+
+        for signs in product((1, -1), repeat=len(beside)):
+            losses = [sign * mpmath.mpf(part) for sign, part in zip(signs, beside, strict=True)]
+            weight = mpmath.fprod(1 / (1 + mpmath.exp(-loss)) for loss in losses)
+            at = epsilon - mpmath.fsum(losses)
+            total += weight * (mpmath.exp(ranged) * squares(at - ranged) - squares(at + ranged))
+        return total / mpmath.expm1(ranged)
+
+
+def test_an_interval_that_depends_on_what_was_released_before_costs_more() -> None:
+    shift, epsilon, ranged = 0.1, 0.6, 0.5
+    met = mean_of_the_most(shift, epsilon, ranged)
     assert 1.05 * gaussian_delta(shift, epsilon, (), ranged) < met < gaussian_delta(shift, epsilon, (ranged,))
+    assert gaussian_delta(shift, epsilon, (), ranged, is_adaptive=True) == pytest.approx(met, rel=1e-6)
+
+
+@settings(max_examples=100)
+@given(shifts, st.floats(-4.0, 12.0), parts, lengths)
+def test_any_interval_is_next_to_the_exact_value_and_never_below(
+    shift: float, deviations: float, beside: tuple[float, ...], ranged: float
+) -> None:
+    epsilon = max(0.0, shift * (deviations + shift / 2))
+    stated = gaussian_delta(shift, epsilon, beside, ranged, is_adaptive=True)
+    exact = any_range_in_many_digits(shift, epsilon, beside, ranged)
+    pure = gaussian_delta(shift, epsilon, (*beside, ranged))
+    assert exact <= stated <= pure
+    beyond = float(ndtr(shift / 2 - (epsilon - sum(beside) - ranged) / shift))
+    assert stated <= exact * (1 + 1e-8) + 1e-10 * beyond / -math.expm1(-ranged) + 1e-300
+    assert gaussian_delta(shift, epsilon, beside, ranged) <= stated * 1.2
 
 
 @given(st.floats(0.01, 3.0), st.floats(0.0, 8.0), parts, st.floats(0.0, 4.0))

@@ -135,7 +135,7 @@ def test_coarse_noise_and_a_delta_below_the_distance_have_no_figure() -> None:
     assert fine_gaussian_epsilon(0.5, 1e-6, 100.0, 1000) == math.inf
 
 
-@pytest.mark.parametrize(("name", "value"), [("shift", 0.0), ("scale", math.nan), ("draws", 0)])
+@pytest.mark.parametrize(("name", "value"), [("shift", 0.0), ("scale", math.nan), ("draws", -1)])
 def test_bad_numbers_are_refused(name: str, value: float) -> None:
     good: dict[str, float] = {"shift": 1.0, "scale": 10.0, "draws": 1}
     with pytest.raises(ParameterError, match=name):

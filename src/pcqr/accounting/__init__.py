@@ -27,6 +27,7 @@ from pcqr.accounting.events import (
     GaussianEvent,
     NoisySumsEvent,
     OneOf,
+    PredicatesEvent,
     PureEvent,
     Repeated,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "GaussianEvent",
     "NoisySumsEvent",
     "OneOf",
+    "PredicatesEvent",
     "PureEvent",
     "Repeated",
     "compose",

@@ -371,7 +371,30 @@ class OneOf:
             raise ParameterError("events", "at least one event", ())
 
 
-Event = Release | NoisySumsEvent | Guarantee | Composed | Repeated | OneOf
+@dataclass(frozen=True)
+class PredicatesEvent:
+    """A release that predicates are made of: the class of whatever is drawn after it depends on what it showed.
+
+    To the accountants of `compose` it is `event`. The interval of a draw of bounded range beside it may depend on the
+    history, which `pcqr.plan.composition.account` takes into account (proofs/bounded_range.md).
+
+    Parameters
+    ----------
+    event : Event
+        What was released.
+
+    Examples
+    --------
+    >>> from pcqr.accounting import BoundedRangeEvent, PredicatesEvent, Repeated, compose
+    >>> cuts = PredicatesEvent(Repeated(BoundedRangeEvent(0.01), 45))
+    >>> round(compose([cuts], delta=1e-6).epsilon, 3)
+    0.131
+    """
+
+    event: Event
+
+
+Event = Release | NoisySumsEvent | Guarantee | Composed | Repeated | OneOf | PredicatesEvent
 
 
 @dataclass(frozen=True)
@@ -414,6 +437,8 @@ def _enter(event: Event, count: int, counts: Counter[Release], promises: list[Gu
                 raise ParameterError("events", f"all about '{RECORD.adjacency}'", event.adjacency)
             promises.append(event)
             _enter(ApproximateEvent(event.epsilon, event.delta), count, counts, promises)
+        case PredicatesEvent(part):
+            _enter(part, count, counts, promises)
         case NoisySumsEvent():
             _enter(Repeated(DiscreteGaussianEvent(event.noise_multiplier), event.steps), count, counts, promises)
         case ApproximateEvent(epsilon, 0.0):

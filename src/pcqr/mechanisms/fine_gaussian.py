@@ -17,13 +17,20 @@ from pcqr.guarantee import ROUNDING, rounded_up
 
 
 def fine_gaussian_delta(
-    shift: float, epsilon: float, scale: float, draws: int, beside: Sequence[float] = (), ranged: float | None = None
+    shift: float,
+    epsilon: float,
+    scale: float,
+    draws: int,
+    beside: Sequence[float] = (),
+    ranged: float | None = None,
+    *,
+    is_adaptive: bool = False,
 ) -> float:
     """δ at `epsilon` of integer vectors with `draws` discrete Gaussians of σ = `scale` in all; above 1: says nothing.
 
     μ = `shift` is √T·Δ/σ for T vectors, each chosen from those before, that a replaced record moves by at most Δ.
     `beside` are the ε of pure releases on the same records, before, between or after them, and `ranged` is the length
-    of the interval of one of bounded range, the same interval whatever was released before it:
+    of the interval of one of bounded range: the same interval whatever was released before it, unless `is_adaptive`.
 
         δ = δ_continuous(ε) + (1 + e^ε)·N/(16σ²),      N = `draws`.
 
@@ -31,8 +38,9 @@ def fine_gaussian_delta(
     """
     check_positive("shift", shift)
     check_positive("scale", scale)
-    check_integer("draws", draws, least=1)
-    return rounded_up(gaussian_delta(shift, epsilon, beside, ranged) + grid_delta(epsilon, scale, draws))
+    check_integer("draws", draws, least=0)
+    continuous = gaussian_delta(shift, epsilon, beside, ranged, is_adaptive=is_adaptive)
+    return rounded_up(continuous + grid_delta(epsilon, scale, draws))
 
 
 def grid_delta(epsilon: float, scale: float, draws: int) -> float:
@@ -43,7 +51,14 @@ def grid_delta(epsilon: float, scale: float, draws: int) -> float:
 
 
 def fine_gaussian_epsilon(
-    shift: float, delta: float, scale: float, draws: int, beside: Sequence[float] = (), ranged: float | None = None
+    shift: float,
+    delta: float,
+    scale: float,
+    draws: int,
+    beside: Sequence[float] = (),
+    ranged: float | None = None,
+    *,
+    is_adaptive: bool = False,
 ) -> float:
     """The least ε, to ten digits, at which `fine_gaussian_delta` is at most `delta`; infinite where there is none.
 
@@ -51,11 +66,11 @@ def fine_gaussian_epsilon(
     """
 
     def is_kept(epsilon: float) -> bool:
-        return fine_gaussian_delta(shift, epsilon, scale, draws, beside, ranged) <= delta
+        return fine_gaussian_delta(shift, epsilon, scale, draws, beside, ranged, is_adaptive=is_adaptive) <= delta
 
     if is_kept(0.0):
         return 0.0
-    room = delta / 2.0 * (16.0 * scale) * scale / draws - 1.0
+    room = delta / 2.0 * (16.0 * scale) * scale / max(draws, 1) - 1.0
     high = min(math.log(room), LARGEST_EPSILON - math.fsum(beside) - (ranged or 0.0)) if room > 1.0 else 0.0
     if high <= 0.0 or not is_kept(high):
         return math.inf

@@ -13,6 +13,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from pcqr.accounting import (
+    ApproximateEvent,
     BoundedRangeEvent,
     Composed,
     ConcentratedEvent,
@@ -21,10 +22,12 @@ from pcqr.accounting import (
     GaussianEvent,
     NoisySumsEvent,
     OneOf,
+    PredicatesEvent,
     PureEvent,
     Repeated,
     compose,
 )
+from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE
 from pcqr.documents import Document
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
@@ -32,6 +35,9 @@ from pcqr.hypotheses.combinatorics import Combinatorics
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 
 S = TypeVar("S", bound="Stage")
+
+_FINEST = 2.0**50
+"""σ where there is no noise on a grid."""
 
 
 @dataclass(frozen=True)
@@ -257,9 +263,10 @@ def account_for(event: Event, delta: float) -> Guarantee:
     if isinstance(event, Guarantee):
         return event
     cost = _Cost.of(event)
-    if cost.sums and cost.stated:
+    is_joint = bool(cost.sums or cost.failures or (cost.selections and delta > 0.0))
+    if is_joint and cost.stated:
         raise ParameterError("stage", "one whose noisy sums stand beside draws and pure releases alone", "other stages")
-    stated = sums_guarantee(cost, delta) if cost.sums else cost.added_up()
+    stated = sums_guarantee(cost, delta) if is_joint else cost.added_up()
     return stated.assuming(*cost.assumptions)
 
 
@@ -270,33 +277,56 @@ class _Cost:
     sums: tuple[NoisySumsEvent, ...] = ()
     pure: tuple[float, ...] = ()
     ranges: tuple[BoundedRangeEvent, ...] = ()
+    selections: tuple[tuple[float, int], ...] = ()
+    """(r, how many) of releases of bounded range r whose intervals depend on those before."""
+    failures: tuple[ApproximateEvent, ...] = ()
     stated: tuple[Guarantee, ...] = ()
     assumptions: tuple[str, ...] = ()
+    is_adaptive: bool = False
+    """May the class of a draw, and so its interval, depend on the history?"""
 
     @classmethod
     def of(cls, event: Event) -> _Cost:
         match event:
-            case NoisySumsEvent():
-                return cls(sums=(event,))
-            case PureEvent(epsilon):
-                return cls(pure=(epsilon,))
-            case BoundedRangeEvent():
-                return cls(ranges=(event,), assumptions=event.alone.assumptions)
-            case Guarantee():
-                return cls(stated=(event,))
+            case PredicatesEvent(part):
+                return replace(cls.of(part), is_adaptive=True)
             case Composed(events):
                 return reduce(cls._and_then, map(cls.of, events), cls())
             case OneOf(events):
                 return reduce(cls._or_else, (cls.of(option)._unranged() for option in events))
-        raise ParameterError("stage", "one whose events have a fold", type(event).__name__)
+        found = cls._of_release(event)
+        if found is None:
+            raise ParameterError("stage", "one whose events have a fold", type(event).__name__)
+        return found
+
+    @classmethod
+    def _of_release(cls, event: Event) -> _Cost | None:
+        found = None
+        match event:
+            case NoisySumsEvent():
+                found = cls(sums=(event,))
+            case PureEvent(epsilon):
+                found = cls(pure=(epsilon,))
+            case BoundedRangeEvent():
+                found = cls(ranges=(event,), assumptions=event.alone.assumptions)
+            case Repeated(BoundedRangeEvent() as selection, count):
+                found = cls(selections=((selection.epsilon, count),))
+            case ApproximateEvent():
+                found = cls(failures=(event,))
+            case Guarantee():
+                found = cls(stated=(event,))
+        return found
 
     def _and_then(self, other: _Cost) -> _Cost:
         return _Cost(
             self.sums + other.sums,
             self.pure + other.pure,
             self.ranges + other.ranges,
+            self.selections + other.selections,
+            self.failures + other.failures,
             self.stated + other.stated,
             self.assumptions + other.assumptions,
+            self.is_adaptive or other.is_adaptive,
         )
 
     def _unranged(self) -> _Cost:
@@ -305,7 +335,7 @@ class _Cost:
 
     def _or_else(self, other: _Cost) -> _Cost:
         """What is at least as costly as each of both: one run of sums of the largest μ², and one pure release."""
-        if self.stated or other.stated:
+        if any(cost.stated or cost.selections or cost.failures or cost.is_adaptive for cost in (self, other)):
             raise ParameterError("options", "stages of noisy sums, draws and pure releases", "other stages")
         sums = tuple(filter(None, (_together(self.sums), _together(other.sums))))
         pure = max(rounded_sum(self.pure), rounded_sum(other.pure))
@@ -314,7 +344,8 @@ class _Cost:
 
     def added_up(self) -> Guarantee:
         """Basic composition."""
-        parts = (*self.stated, *(event.alone for event in self.ranges), *map(Guarantee, self.pure))
+        pure = (*self.pure, *(rounded_up(count * length) for length, count in self.selections))
+        parts = (*self.stated, *(event.alone for event in self.ranges), *map(Guarantee, pure))
         first, *others = parts or (Guarantee(0.0),)  # a join of blind draws
         return first.compose(*others, proof="plans" if others else None)
 
@@ -339,33 +370,48 @@ def _larger(first: NoisySumsEvent, second: NoisySumsEvent) -> NoisySumsEvent:
 
 
 def sums_guarantee(cost: _Cost, delta: float) -> Guarantee:
-    """Return the better of two figures for noisy sums beside draws and pure releases.
+    """Return the better of two figures for noisy sums and selections beside draws and pure releases.
 
     They are Rényi composition, and continuous noise with what the grid adds to δ: the shift is the root of the sum of
-    all squared ones (proofs/linear.md, proofs/plans.md). The interval of a draw's loss is the same whatever was
-    released before it, as its class, prior and η are in the plan. Of several draws the longest is accounted as one of
-    bounded range, the others as pure.
+    all squared ones (proofs/linear.md, proofs/plans.md), and a selection of range r has one of r·√(π/8)
+    (proofs/bounded_range.md). The interval of a draw's loss is the same whatever was released before it, as its class,
+    prior and η are in the plan; where predicates are released first, it may depend on them. Of several draws the
+    longest is accounted as one of bounded range, the others as pure.
     """
-    beside: tuple[Event, ...] = (*map(PureEvent, cost.pure), *cost.ranges)
+    beside: tuple[Event, ...] = (*map(PureEvent, cost.pure), *cost.ranges, *cost.failures)
     runs = cost.sums
-    events: list[Event] = [*runs, *beside]
+    selections = [Repeated(BoundedRangeEvent(length), count) for length, count in cost.selections]
+    events: list[Event] = [*runs, *selections, *beside]
     stated = compose(events, delta, accountant="Rényi")
-    squares = math.fsum(run.squared_mu for run in runs)
+    squares = [run.squared_mu for run in runs]
+    squares += [count * (GAUSSIAN_OF_RANGE * length) ** 2 for length, count in cost.selections]
     ranges = sorted(event.epsilon for event in cost.ranges)
-    pure = [*cost.pure, *ranges[:-1]]
-    ranged, steps = (ranges[-1] if ranges else None), sum(run.steps for run in runs)
-    scale = min(run.scale for run in runs)
+    pure = [*cost.pure, *(each.epsilon for each in cost.failures), *ranges[:-1]]
+    ranged = ranges[-1] if ranges else None
+    steps, chosen = sum(run.steps for run in runs), sum(count for _, count in cost.selections)
+    scale = min((run.scale for run in runs), default=_FINEST)
     draws = sum(_draws_at(scale, run) for run in runs)
-    fine = fine_gaussian_epsilon(rounded_up(math.sqrt(squares)), stated.delta, scale, draws, pure, ranged)
+    left = stated.delta - rounded_sum(tuple(each.delta for each in cost.failures))
+    shift = rounded_up(math.sqrt(math.fsum(squares)))
+    if left > 0.0 and shift > 0.0:
+        fine = fine_gaussian_epsilon(shift, left, scale, draws, pure, ranged, is_adaptive=cost.is_adaptive)
+    else:
+        fine = math.inf
     if fine < stated.epsilon:
         kinds = [f"{len(pure)} pure"] * bool(pure) + ["one of bounded range"] * bool(ranges)
         exactly = f" beside {' and '.join(kinds)}, in closed form" if kinds else ""
-        method = f"the sums accounted as continuous noise{exactly}, and the distance from it in δ"
-        stated = replace(
-            stated, epsilon=fine, steps=(f"{steps + len(beside)} mechanisms on the same records, {method}",)
-        )
-    kind = f"{steps} of them noisy sums" if beside else "each a noisy sum"
-    return replace(stated.explained(f"{kind} of one bounded integer vector a record"), proof="")
+        first = "the sums" if runs else "the selections"
+        if runs and chosen:
+            first = "the sums and selections"
+        method = f"{first} accounted as continuous noise{exactly}, and the distance from it in δ"
+        count = steps + chosen + len(beside)
+        stated = replace(stated, epsilon=fine, steps=(f"{count} mechanisms on the same records, {method}",))
+    if chosen:
+        stated = stated.explained(f"{chosen} of them exponential mechanisms that follow one another")
+    if runs:
+        kind = f"{steps} of them noisy sums" if beside or chosen else "each a noisy sum"
+        stated = stated.explained(f"{kind} of one bounded integer vector a record")
+    return replace(stated, proof="")
 
 
 def _draws_at(scale: float, run: NoisySumsEvent) -> int:
@@ -386,6 +432,8 @@ def zcdp(event: Event) -> float | None:
         case Repeated(part, count):
             each = _rho(part)
             return None if each is None else rounded_up(count * each)
+        case PredicatesEvent(part):
+            return zcdp(part)
     found = _rho(event)
     return None if found is None else rounded_up(found)
 
@@ -403,4 +451,4 @@ def _rho(event: Event) -> float | None:
             return epsilon * epsilon / 2.0
         case ConcentratedEvent(rho):
             return rho
-    return zcdp(event) if isinstance(event, Composed | OneOf | Repeated | Guarantee) else None
+    return zcdp(event) if isinstance(event, Composed | OneOf | Repeated | PredicatesEvent | Guarantee) else None
