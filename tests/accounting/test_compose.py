@@ -22,7 +22,7 @@ from pcqr.accounting import (
     GaussianEvent,
     NoisySumsEvent,
     OneOf,
-    PredicatesEvent,
+    ShapingEvent,
     PureEvent,
     Repeated,
     compose,
@@ -45,7 +45,7 @@ ONE_OF_EACH: dict[type, Event] = {
     Guarantee: Guarantee(0.1, 1e-8),
     Composed: Composed((PureEvent(0.1), BoundedRangeEvent(0.1))),
     Repeated: Repeated(PureEvent(0.1), 2),
-    PredicatesEvent: PredicatesEvent(Repeated(BoundedRangeEvent(0.1), 2)),
+    ShapingEvent: ShapingEvent(Repeated(BoundedRangeEvent(0.1), 2)),
 }
 
 

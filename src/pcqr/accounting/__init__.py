@@ -27,7 +27,7 @@ from pcqr.accounting.events import (
     GaussianEvent,
     NoisySumsEvent,
     OneOf,
-    PredicatesEvent,
+    ShapingEvent,
     PureEvent,
     Repeated,
 )
@@ -43,7 +43,7 @@ __all__ = [
     "GaussianEvent",
     "NoisySumsEvent",
     "OneOf",
-    "PredicatesEvent",
+    "ShapingEvent",
     "PureEvent",
     "Repeated",
     "compose",

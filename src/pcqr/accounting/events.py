@@ -372,8 +372,8 @@ class OneOf:
 
 
 @dataclass(frozen=True)
-class PredicatesEvent:
-    """A release that predicates are made of: the class of whatever is drawn after it depends on what it showed.
+class ShapingEvent:
+    """A release that shapes what is drawn after it: its class, by predicates, or what each record counts, by weights.
 
     To the accountants of `compose` it is `event`. The interval of a draw of bounded range beside it may depend on the
     history, which `pcqr.plan.composition.account` takes into account (proofs/bounded_range.md).
@@ -385,8 +385,8 @@ class PredicatesEvent:
 
     Examples
     --------
-    >>> from pcqr.accounting import BoundedRangeEvent, PredicatesEvent, Repeated, compose
-    >>> cuts = PredicatesEvent(Repeated(BoundedRangeEvent(0.01), 45))
+    >>> from pcqr.accounting import BoundedRangeEvent, ShapingEvent, Repeated, compose
+    >>> cuts = ShapingEvent(Repeated(BoundedRangeEvent(0.01), 45))
     >>> round(compose([cuts], delta=1e-6).epsilon, 3)
     0.131
     """
@@ -394,7 +394,7 @@ class PredicatesEvent:
     event: Event
 
 
-Event = Release | NoisySumsEvent | Guarantee | Composed | Repeated | OneOf | PredicatesEvent
+Event = Release | NoisySumsEvent | Guarantee | Composed | Repeated | OneOf | ShapingEvent
 
 
 @dataclass(frozen=True)
@@ -437,7 +437,7 @@ def _enter(event: Event, count: int, counts: Counter[Release], promises: list[Gu
                 raise ParameterError("events", f"all about '{RECORD.adjacency}'", event.adjacency)
             promises.append(event)
             _enter(ApproximateEvent(event.epsilon, event.delta), count, counts, promises)
-        case PredicatesEvent(part):
+        case ShapingEvent(part):
             _enter(part, count, counts, promises)
         case NoisySumsEvent():
             _enter(Repeated(DiscreteGaussianEvent(event.noise_multiplier), event.steps), count, counts, promises)

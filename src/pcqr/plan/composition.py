@@ -22,7 +22,7 @@ from pcqr.accounting import (
     GaussianEvent,
     NoisySumsEvent,
     OneOf,
-    PredicatesEvent,
+    ShapingEvent,
     PureEvent,
     Repeated,
     compose,
@@ -283,12 +283,12 @@ class _Cost:
     stated: tuple[Guarantee, ...] = ()
     assumptions: tuple[str, ...] = ()
     is_adaptive: bool = False
-    """May the class of a draw, and so its interval, depend on the history?"""
+    """May the class of a draw, or what records count in it, and so its interval, depend on the history?"""
 
     @classmethod
     def of(cls, event: Event) -> _Cost:
         match event:
-            case PredicatesEvent(part):
+            case ShapingEvent(part):
                 return replace(cls.of(part), is_adaptive=True)
             case Composed(events):
                 return reduce(cls._and_then, map(cls.of, events), cls())
@@ -375,7 +375,7 @@ def sums_guarantee(cost: _Cost, delta: float) -> Guarantee:
     They are Rényi composition, and continuous noise with what the grid adds to δ: the shift is the root of the sum of
     all squared ones (proofs/linear.md, proofs/plans.md), and a selection of range r has one of r·√(π/8)
     (proofs/bounded_range.md). The interval of a draw's loss is the same whatever was released before it, as its class,
-    prior and η are in the plan; where predicates are released first, it may depend on them. Of several draws the
+    prior and η are in the plan; where predicates or weights are released first, it may depend on them. Of several draws the
     longest is accounted as one of bounded range, the others as pure.
     """
     beside: tuple[Event, ...] = (*map(PureEvent, cost.pure), *cost.ranges, *cost.failures)
@@ -432,7 +432,7 @@ def zcdp(event: Event) -> float | None:
         case Repeated(part, count):
             each = _rho(part)
             return None if each is None else rounded_up(count * each)
-        case PredicatesEvent(part):
+        case ShapingEvent(part):
             return zcdp(part)
     found = _rho(event)
     return None if found is None else rounded_up(found)
@@ -451,4 +451,4 @@ def _rho(event: Event) -> float | None:
             return epsilon * epsilon / 2.0
         case ConcentratedEvent(rho):
             return rho
-    return zcdp(event) if isinstance(event, Composed | OneOf | Repeated | PredicatesEvent | Guarantee) else None
+    return zcdp(event) if isinstance(event, Composed | OneOf | Repeated | ShapingEvent | Guarantee) else None

@@ -14,7 +14,7 @@ from pcqr.accounting import (
     Event,
     NoisySumsEvent,
     OneOf,
-    PredicatesEvent,
+    ShapingEvent,
     PureEvent,
     Repeated,
     compose,
@@ -27,8 +27,8 @@ from pcqr.plan.composition import account_for, zcdp
 
 DELTA, SCALE = 1e-6, 2.0**30
 SUMS = NoisySumsEvent(20.0, steps=4, scale=SCALE, draws=1_000)
-CUTS = PredicatesEvent(Repeated(BoundedRangeEvent(0.01), 45))
-NAMES = PredicatesEvent(Composed((NoisySumsEvent(50.0, 1, SCALE, 8), ApproximateEvent(1e-7, 1e-7))))
+CUTS = ShapingEvent(Repeated(BoundedRangeEvent(0.01), 45))
+NAMES = ShapingEvent(Composed((NoisySumsEvent(50.0, 1, SCALE, 8), ApproximateEvent(1e-7, 1e-7))))
 TREE = BoundedRangeEvent(0.3)
 
 
@@ -69,7 +69,7 @@ def test_what_may_fail_is_taken_off_delta_and_its_epsilon_is_beside() -> None:
 @pytest.mark.parametrize("first", [CUTS, NAMES])
 def test_a_draw_beside_predicates_may_have_an_interval_that_depends_on_them(first: Event) -> None:
     """Before or after: what the class depends on is not looked into."""
-    assert isinstance(first, PredicatesEvent)
+    assert isinstance(first, ShapingEvent)
     fixed, after, pure = cost(first.event, SUMS, TREE), cost(first, SUMS, TREE), cost(first, SUMS, PureEvent(0.3))
     assert fixed.epsilon < after.epsilon < pure.epsilon
     assert cost(TREE, SUMS, first).epsilon == after.epsilon
@@ -84,7 +84,7 @@ def test_zcdp_is_that_of_the_parts() -> None:
 
 
 def test_an_option_must_not_make_predicates() -> None:
-    for event in (CUTS, PredicatesEvent(PureEvent(0.1)), ApproximateEvent(0.1, 1e-7)):
+    for event in (CUTS, ShapingEvent(PureEvent(0.1)), ApproximateEvent(0.1, 1e-7)):
         with pytest.raises(ParameterError, match="options must be stages of noisy sums"):
             cost(OneOf((event, PureEvent(0.1))))
 
