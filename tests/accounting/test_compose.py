@@ -22,9 +22,9 @@ from pcqr.accounting import (
     GaussianEvent,
     NoisySumsEvent,
     OneOf,
-    ShapingEvent,
     PureEvent,
     Repeated,
+    ShapingEvent,
     compose,
     concentrated_epsilon,
 )

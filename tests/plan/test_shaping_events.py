@@ -14,9 +14,9 @@ from pcqr.accounting import (
     Event,
     NoisySumsEvent,
     OneOf,
-    ShapingEvent,
     PureEvent,
     Repeated,
+    ShapingEvent,
     compose,
 )
 from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE, gaussian_delta

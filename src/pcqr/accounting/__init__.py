@@ -27,9 +27,9 @@ from pcqr.accounting.events import (
     GaussianEvent,
     NoisySumsEvent,
     OneOf,
-    ShapingEvent,
     PureEvent,
     Repeated,
+    ShapingEvent,
 )
 from pcqr.accounting.renyi import concentrated_delta, concentrated_epsilon
 
@@ -43,9 +43,9 @@ __all__ = [
     "GaussianEvent",
     "NoisySumsEvent",
     "OneOf",
-    "ShapingEvent",
     "PureEvent",
     "Repeated",
+    "ShapingEvent",
     "compose",
     "concentrated_delta",
     "concentrated_epsilon",

@@ -22,9 +22,9 @@ from pcqr.accounting import (
     GaussianEvent,
     NoisySumsEvent,
     OneOf,
-    ShapingEvent,
     PureEvent,
     Repeated,
+    ShapingEvent,
     compose,
 )
 from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE
@@ -375,8 +375,8 @@ def sums_guarantee(cost: _Cost, delta: float) -> Guarantee:
     They are Rényi composition, and continuous noise with what the grid adds to δ: the shift is the root of the sum of
     all squared ones (proofs/linear.md, proofs/plans.md), and a selection of range r has one of r·√(π/8)
     (proofs/bounded_range.md). The interval of a draw's loss is the same whatever was released before it, as its class,
-    prior and η are in the plan; where predicates or weights are released first, it may depend on them. Of several draws the
-    longest is accounted as one of bounded range, the others as pure.
+    prior and η are in the plan; where predicates or weights are released first, it may depend on them. Of several draws
+    the longest is accounted as one of bounded range, the others as pure.
     """
     beside: tuple[Event, ...] = (*map(PureEvent, cost.pure), *cost.ranges, *cost.failures)
     runs = cost.sums
