@@ -217,7 +217,7 @@ def test_all_draws_are_accounted_for() -> None:
 def test_the_shift_of_all_steps_is_rounded_up(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
-    def watched(shift: float, *_: object) -> float:
+    def watched(shift: float, *_: object, **__: object) -> float:
         asked.append(shift)
         return math.inf
 

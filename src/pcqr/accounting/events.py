@@ -388,7 +388,7 @@ class ShapingEvent:
     >>> from pcqr.accounting import BoundedRangeEvent, ShapingEvent, Repeated, compose
     >>> cuts = ShapingEvent(Repeated(BoundedRangeEvent(0.01), 45))
     >>> round(compose([cuts], delta=1e-6).epsilon, 3)
-    0.131
+    0.135
     """
 
     event: Event

@@ -18,8 +18,8 @@ from pcqr.algorithms.asking import Asked
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.plan import Usage
 
-SURE: dict[str, Any] = {"teachers": 101, "threshold": 90, "check_scale": 4.0, "answer_scale": 4.0}
-"""Unanimous votes pass, split ones do not, but for a chance of .3 % or less."""
+SURE: dict[str, Any] = {"teachers": 101, "threshold": 78, "check_scale": 4.0, "answer_scale": 4.0}
+"""Unanimous votes pass, split ones do not, but for a chance of 10⁻⁸: they are 23 votes, nearly 6 standard deviations, away."""
 
 
 def fitted(queries: int = 6, answered: int = 3, **parameters: Any) -> ConfidentMaxAggregate:
