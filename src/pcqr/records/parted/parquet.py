@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.records.parted.engine import Arrays
 from pcqr.records.parted.work import Layout
+from pcqr.schema.cells import cells as cells_of
+from pcqr.schema.cells import distinct
 from pcqr.schema.column import Column, Entries
 from pcqr.schema.label_column import LabelColumn
 from pcqr.schema.parquet import arrow, of_the_table, reading_parquet
+from pcqr.schema.raw import RawKind, RawTable, Texts, raw_columns, texts_of
 from pcqr.schema.table import CompactTable, check_header, declared_columns
 
 PART_ROWS = 1 << 18
@@ -125,6 +129,18 @@ class ParquetParts:
                     batch.validate(full=True)
                     yield batch
 
+    def types(self) -> dict[str, str]:
+        """Return what the files call the types of the columns; texts, where the names of folders say a column."""
+        found = dict.fromkeys(self.columns, "string")
+        for place, file in enumerate(self.files):
+            with reading_parquet(self.name) as parquet:
+                schema = parquet.read_schema(file)
+            own = {name: str(schema.field(name).type) for name in self.columns if name in schema.names}
+            if place and any(found[name] != own.get(name, "string") for name in self.columns):
+                raise DataError(self.name, "files whose columns have the same types", "files with different ones")
+            found |= own
+        return found
+
     @property
     def sizes(self) -> tuple[int, ...]:
         """The rows of each part."""
@@ -161,8 +177,16 @@ def read_part(part: Part, reading: Reading) -> Arrays:
 
 def entries_of(column: Column, cells: Any, name: str) -> Entries:
     """`column.compact` of an Arrow array. Of texts those that differ are read, once each."""
+    values, codes = _distinct_texts(cells, name)
+    read = column.compact(values, table=name)
+    found: Entries = read if codes is None else read[codes]
+    return found
+
+
+def _distinct_texts(cells: Any, name: str) -> tuple[Any, NDArray[np.int64] | None]:
+    """The cells of an Arrow array. Of texts those that differ, once each, and for each row its place among them."""
     if isinstance(cells, list):
-        return column.compact(cells, table=name)
+        return cells, None
     with reading_parquet(name):
         types = arrow().types
         cells.validate(full=True)
@@ -170,19 +194,70 @@ def entries_of(column: Column, cells: Any, name: str) -> Entries:
             cells = cells.cast("large_string")
         if types.is_string(cells.type) or types.is_large_string(cells.type):
             cells = cells.dictionary_encode()
-        if types.is_dictionary(cells.type):
-            values = [*cells.dictionary.to_pylist(), None]
-            codes = cells.indices.cast("int64").fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
-        else:
-            values, codes = cells.to_pandas(), None
-    if codes is None:
-        return column.compact(values, table=name)
+        if not types.is_dictionary(cells.type):
+            return cells.to_pandas(), None
+        values = [*cells.dictionary.to_pylist(), None]
+        codes = cells.indices.cast("int64").fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
     used = np.flatnonzero(np.bincount(codes, minlength=len(values)))  # a dictionary may list more than occurs
-    read = column.compact([values[code] for code in used], table=name)
-    by_code = np.zeros(len(values), dtype=read.dtype)
-    by_code[used] = read
-    found: Entries = by_code[codes]
-    return found
+    place = np.zeros(len(values), dtype=np.int64)
+    place[used] = np.arange(used.size)
+    return [values[code] for code in used], place[codes]
+
+
+class RawParquet(RawTable):
+    """A table in Parquet files as columns of known kinds, read anew by each question, a batch at a time.
+
+    Parameters
+    ----------
+    parts : ParquetParts
+        What the footers say.
+    kinds : mapping of str to RawKind
+        The declared kinds. A column that is not among them has that of its type in the files.
+    drop : collection of str, default ()
+        Columns to leave out, such as the label.
+
+    Raises
+    ------
+    ParameterError
+        When a kind is none, or declared for no column.
+    DataError
+        When the type of a column does not say its kind, or files have different types.
+    """
+
+    def __init__(self, parts: ParquetParts, kinds: Mapping[str, RawKind], drop: Collection[str] = ()) -> None:
+        types = {name: found for name, found in parts.types().items() if name not in drop}
+        self._parts, self.size = parts, parts.rows
+        self.columns, self.assumptions = raw_columns(types, kinds, parts.name)
+
+    def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, NDArray[np.float64]]]:
+        wanted = [column for column in self.columns if column.name in names]
+        for batch in self._batches(names):
+            yield {column.name: entries_of(column.unbounded, batch[column.name], self._parts.name) for column in wanted}
+
+    def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:
+        table = self._parts.name
+        for batch in self._batches(names):
+            found = {}
+            for name in names:
+                what = f"column {name!r} of {table}"
+                values, places = _distinct_texts(batch[name], table)
+                if places is None:
+                    values, places = distinct(cells_of(values, what))
+                found[name] = texts_of(values, places, what)
+            yield found
+
+    def check(self) -> None:
+        for _ in self.numbers(self.named("numeric", "date")):
+            pass
+        for _ in self.texts(self.named("categorical")):
+            pass
+
+    def _batches(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        for part in self._parts.parts if names else ():
+            for piece in part.pieces:
+                _check_stamp(piece, self._parts.name)
+                yield from _batches(piece, names, self._parts.name)
+                _check_stamp(piece, self._parts.name)
 
 
 def _labels(reading: Reading, cells: Any) -> Entries:

@@ -1,0 +1,222 @@
+"""Private tables whose columns have a kind and nothing else: what private cuts and categories are made of.
+
+A kind is public: it is declared, or that of the column's own type. It is never inferred from cells, each of which is
+read by itself (proofs/table.md).
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.errors import DataError, ParameterError
+from pcqr.schema.cells import cells, distinct, is_unicode, listed
+from pcqr.schema.column import Column
+from pcqr.schema.reading import read, text_of
+from pcqr.schema.table import column_names
+
+Floats = NDArray[np.float64]
+
+RawKind = Literal["numeric", "date", "categorical", "boolean"]
+"""What the cells of a column are. Those of a truth value are known: it needs neither cuts nor categories."""
+
+MOST_CHARACTERS = 200
+"""A longer text is no category."""
+
+TYPES_ARE_PUBLIC = "which types the columns have is public"
+
+_TYPES: Mapping[RawKind, str] = {
+    "numeric": r"u?int\d*|float\d*|halffloat|double|decimal.*",
+    "date": r"date.*|timestamp.*",
+    "boolean": r"bool(?:ean)?",
+    "categorical": r"str|(?:large_)?string.*|utf8|object|categor.*|enum.*|dictionary.*|[<>=|]?u\d+",
+}
+"""What numpy, pandas, Polars and Arrow call the types of such columns: regular expressions."""
+
+
+class RawColumn(NamedTuple):
+    """The name and the kind of a column. Public."""
+
+    name: str
+    kind: RawKind
+
+    @property
+    def is_number(self) -> bool:
+        """Are the cells numbers, or dates as days since 1970-01-01?"""
+        return self.kind in ("numeric", "date")
+
+    def floats(self, values: Any, table: str) -> Floats:
+        """Return the cells of a numeric or date column, NaN for a gap. Raise DataError where one is neither."""
+        found: Floats = self.unbounded.compact(values, table=table)
+        return found
+
+    @property
+    def unbounded(self) -> Column:
+        """The declaration of a numeric or date column of which nothing is known yet."""
+        return Column(self.name, "date" if self.kind == "date" else "numeric", missing=True)
+
+
+class Texts(NamedTuple):
+    """Cells of a categorical column: the text that each is compared by is `texts[places[row]]`. **Private.**
+
+    Texts may stand there twice, and without a row. None is no category: a gap, a text of more than `MOST_CHARACTERS`,
+    or one that is not Unicode.
+    """
+
+    texts: Sequence[str | None]
+    places: NDArray[np.intp]
+
+
+class RawTable(ABC):
+    """n records of columns of known kinds. The names, the kinds and n are public, the cells are **private**.
+
+    Cells come in blocks of rows, in an order that is the same each time: counts are added up over the blocks.
+
+    Attributes
+    ----------
+    columns : tuple of RawColumn
+        What is known of the columns.
+    size : int
+        n.
+    assumptions : tuple of str
+        What had to be taken as public, for a guarantee.
+    """
+
+    columns: tuple[RawColumn, ...]
+    size: int
+    assumptions: tuple[str, ...]
+
+    @abstractmethod
+    def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, Floats]]:
+        """Yield the cells of numeric and date columns: finite, NaN for a gap, dates as days since 1970-01-01."""
+
+    @abstractmethod
+    def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:
+        """Yield the cells of categorical columns."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise DataError, which has no cell in it, where a cell is not of its column's kind."""
+
+    def named(self, *kinds: RawKind) -> tuple[str, ...]:
+        """Return the names of the columns of these kinds, in their order."""
+        return tuple(column.name for column in self.columns if column.kind in kinds)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size} records, {len(self.columns)} columns)"
+
+
+class RawInMemory(RawTable):
+    """A table in memory, each cell read once.
+
+    Parameters
+    ----------
+    table : Table
+        A dict of sequences, a data frame or an Arrow table.
+    kinds : mapping of str to RawKind
+        The declared kinds. A column that is not among them has that of its type.
+    drop : collection of str, default ()
+        Columns to leave out, such as the label.
+    name : str, default "X"
+        What errors call the table.
+
+    Raises
+    ------
+    ParameterError
+        When a kind is none, or declared for no column.
+    DataError
+        When the type of a column does not say its kind, columns have different lengths, or a cell is not of its
+        column's kind. No message has a cell in it.
+    """
+
+    def __init__(self, table: Any, kinds: Mapping[str, RawKind], drop: Collection[str] = (), name: str = "X") -> None:
+        names = [each for each in column_names(table, name) if each not in drop]
+        types = {each: type_of(table[each]) for each in names}
+        self.columns, self.assumptions = raw_columns(types, kinds, name)
+        self._numbers: dict[str, Floats] = {}
+        self._texts: dict[str, Texts] = {}
+        lengths = set()
+        for column in self.columns:
+            found = table[column.name]
+            lengths.add(len(found))
+            if column.is_number:
+                self._numbers[column.name] = column.floats(found, name)
+            elif column.kind == "categorical":
+                what = f"column {column.name!r} of {name}"
+                self._texts[column.name] = texts_of(*distinct(cells(found, what)), what)
+        if len(lengths) > 1:
+            raise DataError(name, "a table with columns of one length", "columns of different lengths")
+        self.size = lengths.pop()
+
+    def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, Floats]]:
+        yield {name: self._numbers[name] for name in names}
+
+    def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:
+        yield {name: self._texts[name] for name in names}
+
+    def check(self) -> None:
+        """Do nothing: every cell was read when the table was made."""
+
+    def rows(self, positions: NDArray[np.signedinteger[Any]]) -> RawInMemory:
+        """Return the records at these positions, in this order."""
+        made = RawInMemory.__new__(RawInMemory)
+        made.columns, made.assumptions, made.size = self.columns, self.assumptions, positions.size
+        made._numbers = {name: held[positions] for name, held in self._numbers.items()}
+        made._texts = {name: Texts(held.texts, held.places[positions]) for name, held in self._texts.items()}
+        return made
+
+
+def raw_columns(
+    types: Mapping[str, str], kinds: Mapping[str, RawKind], name: str
+) -> tuple[tuple[RawColumn, ...], tuple[str, ...]]:
+    """Return the columns of a table whose columns have these `types`, and what is assumed to be public of them.
+
+    A kind that is declared in `kinds` counts, else that of the type. Errors call the table `name`.
+    """
+    allowed = get_args(RawKind)
+    for column, kind in kinds.items():
+        if column not in types:
+            raise ParameterError("types", f"kinds of columns of {name} that are not dropped", column)
+        if kind not in allowed:
+            raise ParameterError(f"type of column {column!r}", f"one of {', '.join(allowed)}", kind)
+    found = {column: kinds.get(column) or kind_of(type) for column, type in types.items()}
+    if untold := [column for column, kind in found.items() if kind is None]:
+        raise DataError(
+            name,
+            "a table whose columns have a kind that is declared (types={'age': 'numeric', 'job': 'categorical'}; "
+            "--types age=numeric,job=categorical) or that of a typed file or frame",
+            f"columns without one: {listed(untold)}",
+        )
+    if not found:
+        raise DataError(name, "a table with a column besides those that are left out", "none")
+    columns = tuple(RawColumn(column, kind) for column, kind in found.items() if kind is not None)
+    return columns, () if set(found) <= set(kinds) else (TYPES_ARE_PUBLIC,)
+
+
+def type_of(values: Any) -> str:
+    """Return what the library of a column calls its type; a list has none."""
+    return str(values.type if hasattr(values, "to_pylist") else getattr(values, "dtype", None))
+
+
+def kind_of(type: str) -> RawKind | None:
+    """Return the kind of a column of this type; None where the type does not say it."""
+    plain = type.removesuffix("[pyarrow]")
+    return next((kind for kind, types in _TYPES.items() if re.fullmatch(types, plain, flags=re.IGNORECASE)), None)
+
+
+def texts_of(values: Sequence[Any], places: NDArray[np.intp], what: str) -> Texts:
+    """Return the texts of cells of which row i is `values[places[i]]`. Raise DataError where one cannot be read."""
+    try:
+        read_texts = [text_of(read(value)) for value in values]
+    except TypeError:
+        raise DataError(what, "numbers, texts, truth values or dates", "a value of another type") from None
+    return Texts([text if _is_category(text) else None for text in read_texts], places)
+
+
+def _is_category(text: str | None) -> bool:
+    return text is not None and len(text) <= MOST_CHARACTERS and is_unicode(text)
