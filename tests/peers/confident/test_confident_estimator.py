@@ -19,7 +19,7 @@ from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.plan import Usage
 
 SURE: dict[str, Any] = {"teachers": 101, "threshold": 78, "check_scale": 4.0, "answer_scale": 4.0}
-"""Unanimous votes pass, split ones do not, but for a chance of 10⁻⁸: they are 23 votes, nearly 6 standard deviations, away."""
+"""Unanimous votes pass, split ones do not (a chance of 10⁻⁸): they are 23 votes away, nearly 6 standard deviations."""
 
 
 def fitted(queries: int = 6, answered: int = 3, **parameters: Any) -> ConfidentMaxAggregate:
