@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ pytest_plugins = ["support.shelves", "support.waiting", "support.served", "suppo
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+for _signal, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_signal) is signal.SIG_IGN:  # as nohup leaves them: tests of signals would see none
+        signal.signal(_signal, _handler)
 
 
 @pytest.fixture
