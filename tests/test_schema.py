@@ -168,6 +168,25 @@ def test_missing_extra_and_repeated_columns_are_named() -> None:
         ({"name": "a", "other": True}, "false unless categorical"),
         ({"name": "a", "kind": "categorical", "categories": ("x",), "missing": True}, "false unless numeric or a date"),
         ({"name": "a", "missing": 1}, "missing of column 'a' must be true or false"),
+        ({"name": "a", "cuts": (1, 1)}, "cuts of column 'a' must be a list of different finite numbers in ascending"),
+        ({"name": "a", "cuts": (2, 1)}, "in ascending order"),
+        ({"name": "a", "cuts": (1, float("nan"))}, "finite numbers"),
+        ({"name": "a", "cuts": (0, 10**400)}, "finite numbers"),
+        ({"name": "a", "cuts": ("1",)}, "finite numbers"),
+        ({"name": "a", "cuts": (False, True)}, "finite numbers"),
+        ({"name": "a", "cuts": 3}, "a list of"),
+        ({"name": "a", "cuts": None}, "a list of"),
+        ({"name": "a", "bounds": (0, 1), "cuts": (0, 1)}, "below the upper one"),
+        ({"name": "a", "bounds": (0, 1), "cuts": (-0.1, 0.5)}, "at least the lower bound"),
+        ({"name": "a", "kind": "date", "cuts": ("2014-05-03", "x")}, "dates such as '2014-05-03'"),
+        ({"name": "a", "kind": "date", "cuts": (None,)}, "dates such as '2014-05-03'"),
+        ({"name": "a", "kind": "categorical", "categories": ("x",), "cuts": (1,)}, "unless its kind is 'numeric'"),
+        ({"name": "a", "cuts": (1,), "shares": (1,)}, "2 numbers ≥ 0, one for each cell"),
+        ({"name": "a", "cuts": (1,), "shares": (0.7, 0.4)}, "of a sum ≤ 1"),
+        ({"name": "a", "cuts": (1,), "shares": (-0.1, 0.4)}, "numbers ≥ 0"),
+        ({"name": "a", "shares": (0.5, 0.5)}, "1 numbers ≥ 0"),
+        ({"name": "a", "kind": "categorical", "categories": ("x",), "shares": (0.1, 0.1)}, "one for each category"),
+        ({"name": "a", "kind": "categorical", "categories": ("x",), "shares": "1"}, "one for each category"),
     ],
 )
 def test_a_wrong_declaration_is_refused(arguments: dict[str, Any], message: str) -> None:
@@ -200,6 +219,12 @@ COLUMNS = st.one_of(
         st.lists(TEXT.filter(category), min_size=1, max_size=3, unique_by=category),
         st.booleans(),
     ),
+    st.builds(
+        lambda name, kind, cuts: Column(name, kind, cuts=sorted(cuts), shares=[1 / (len(cuts) + 1)] * (len(cuts) + 1)),
+        TEXT,
+        st.sampled_from(["numeric", "date"]),
+        st.sets(st.floats(-1e300, 1e300), max_size=4),
+    ),
 )
 
 
@@ -212,6 +237,17 @@ def test_files_round_trip(tmp_path_factory: pytest.TempPathFactory, columns: lis
     assert Schema.from_json(folder / "schema.json") == schema
     assert Schema.from_toml(folder / "schema.toml") == schema
     assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+
+
+def test_cuts_are_floats_and_those_of_dates_are_days() -> None:
+    cuts = np.array([-1, 3], dtype=np.int32)
+    assert Column("a", cuts=cuts, shares=np.array([0.25, 0.5, 0.0])).cuts == (-1.0, 3.0)  # type: ignore[arg-type]
+    assert Column("a", "date", cuts=["1970-01-02", 2.5]).cuts == (1.0, 2.5)  # type: ignore[list-item]
+    job = Column("job", "categorical", ["cook", "nurse"], other=True, shares=[0.2, 0.5])
+    assert Schema((job,)).to_dict()["columns"][0]["shares"] == [0.2, 0.5]
+    assert Schema((Column("a", cuts=[1], shares=[0.5, 0.5]), job)).without_cuts() == Schema(
+        (Column("a"), Column("job", "categorical", ["cook", "nurse"], other=True))
+    )
 
 
 def test_a_file_by_hand(tmp_path: Path) -> None:

@@ -127,6 +127,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", checked_classes(self.classes))
+        object.__setattr__(self, "schema", self.schema.without_cuts())  # the hypothesis has the cuts that it needs
         self.kind.check(self.hypothesis, self.vocabulary)
 
     @classmethod

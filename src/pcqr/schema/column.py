@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from numbers import Real
 from typing import Any, Literal, NamedTuple
 
@@ -23,6 +24,9 @@ Entries = NDArray[Any]
 ColumnKind = Literal["numeric", "categorical", "date"]
 _KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "date")
 
+
+_ROUNDING = 1e-9
+"""How much more than 1 the shares of a column may sum to."""
 
 _LAST_DAY = 3e6
 """Far beyond the year 9999: what lies there is shown as a number."""
@@ -140,6 +144,12 @@ class Column:
         `filled_with`.
     other : bool, default False
         May a category be one that is not declared?
+    cuts : sequence of float, default ()
+        Where predicates cut a number (age > 37.5), in ascending order; for dates, days since 1970-01-01 or ISO texts.
+        Empty: at equal distances between the bounds.
+    shares : sequence of float, default ()
+        The estimated share of the records in each cell between the cuts, the lowest first, or of each category. What
+        they lack of 1 is missing or another category. Empty: unknown.
 
     Raises
     ------
@@ -159,6 +169,8 @@ class Column:
     >>> Column("job", "categorical", ["nurse", "cook"], other=True).encode(["cook", "pilot"])
     array([[0., 1., 0., 0.],
            [0., 0., 1., 0.]])
+    >>> Column("income", cuts=[10_000, 40_000], shares=[0.3, 0.5, 0.2]).cuts
+    (10000.0, 40000.0)
     """
 
     name: str
@@ -167,6 +179,8 @@ class Column:
     bounds: tuple[float, float] | tuple[str, str] | None = None
     missing: bool = False
     other: bool = False
+    cuts: Sequence[float] = ()
+    shares: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -186,6 +200,8 @@ class Column:
                 )
         object.__setattr__(self, "categories", self._checked_categories())
         object.__setattr__(self, "bounds", self._checked_bounds())
+        object.__setattr__(self, "cuts", self._checked_cuts())
+        object.__setattr__(self, "shares", self._checked_shares())
 
     @property
     def filled_with(self) -> float | None:
@@ -341,6 +357,30 @@ class Column:
         pair: tuple[Any, ...] = tuple(self.bounds) if isinstance(self.bounds, list | tuple | np.ndarray) else ()
         return _dates(what, pair, self.bounds) if self.kind == "date" else _numbers(what, pair, self.bounds)
 
+    def _checked_cuts(self) -> tuple[float, ...]:
+        what, found = f"cuts of column {self.name!r}", _floats(self.cuts, dates=self.kind == "date")
+        if self.kind == "categorical" and found != ():
+            raise ParameterError(what, "left out unless its kind is 'numeric' or 'date'", self.cuts)
+        allowed = "finite numbers in ascending order"
+        if self.kind == "date":
+            allowed = "dates such as '2014-05-03', or numbers of days since 1970-01-01, in ascending order"
+        if found is None or any(low >= high for low, high in pairwise(found)):
+            raise ParameterError(what, f"a list of different {allowed}", self.cuts)
+        if self.limits is not None and not all(self.limits[0] <= cut < self.limits[1] for cut in found):
+            raise ParameterError(what, "at least the lower bound, and below the upper one", self.cuts)
+        return found
+
+    def _checked_shares(self) -> tuple[float, ...]:
+        what, found = f"shares of column {self.name!r}", _floats(self.shares)
+        if found == ():
+            return ()
+        is_categorical = self.kind == "categorical"
+        expected = len(self.categories) if is_categorical else len(self.cuts) + 1
+        if found is None or len(found) != expected or min(found) < 0.0 or math.fsum(found) > 1.0 + _ROUNDING:
+            each = "category" if is_categorical else "cell between the cuts and beyond them"
+            raise ParameterError(what, f"{expected} numbers ≥ 0, one for each {each}, of a sum ≤ 1", self.shares)
+        return found
+
 
 _EXPECTED = {
     "numeric": (
@@ -362,6 +402,23 @@ def _numbers(what: str, pair: tuple[Any, ...], given: object) -> tuple[float, fl
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ParameterError(what, "a pair of finite numbers, low < high", (low, high))
     return low, high
+
+
+def _floats(given: object, *, dates: bool = False) -> tuple[float, ...] | None:
+    """Return finite numbers, or `dates` as days, as floats; None where something else is among them."""
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        return None
+    try:
+        found = tuple(_number(entry, is_date=dates) + 0.0 for entry in given)
+    except (TypeError, OverflowError):
+        return None
+    return found if all(map(math.isfinite, found)) else None
+
+
+def _number(entry: Any, *, is_date: bool) -> float:
+    if isinstance(entry, bool) or not (is_date or isinstance(entry, Real)):
+        raise TypeError
+    return float(entry) if isinstance(entry, Real) else day_of(entry)
 
 
 def _dates(what: str, pair: tuple[Any, ...], given: object) -> tuple[str, str]:

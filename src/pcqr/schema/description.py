@@ -25,6 +25,7 @@ def described(column: Column) -> dict[str, Any]:
         description["categories"] = list(column.categories)
     if column.bounds is not None:
         description["bounds"] = list(column.bounds)
+    description |= {name: list(numbers) for name in ("cuts", "shares") if (numbers := getattr(column, name))}
     return description | {flag: True for flag in ("missing", "other") if getattr(column, flag)}
 
 

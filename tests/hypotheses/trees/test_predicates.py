@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.hypotheses.trees.predicates import from_public, from_schema
+from pcqr.planning.classifiers.linear import linear_predicates
 from pcqr.records.predicates import evaluate
 from pcqr.schema import Column, Schema
 
@@ -93,6 +94,32 @@ def test_a_schema_gives_categories_and_cuts_between_bounds() -> None:
         *(Predicate(feature, 0.5) for feature in (2, 3, 4)),
     )
     assert schema.encode({"age": [1], "free": [2], "colour": ["red"]}).shape == (1, 5)
+
+
+def test_declared_cuts_are_asked_exactly() -> None:
+    schema = Schema((Column("debt", cuts=[0.0, 0.5, 70.0], missing=True), Column("age", bounds=(0, 30), cuts=[18])))
+    asked = (*(Predicate(0, cut) for cut in (0.0, 0.5, 70.0)), Predicate(1, 0.5), Predicate(2, 18.0))
+    assert DecisionTrees(cuts=2).prepared(None, schema).predicates == asked
+    assert linear_predicates(0.01, 1_000, None, schema) == asked
+
+
+def test_of_too_many_declared_cuts_those_at_equal_distances_in_their_order_stay() -> None:
+    columns = [Column(f"c{place}", cuts=range(9)) for place in range(5)]
+    columns[0] = Column("bounded", bounds=(0, 4))
+
+    def asked(most: int) -> dict[int, list[float]]:
+        found = DecisionTrees(cuts=3, most=most).prepared(None, Schema(tuple(columns))).predicates or ()
+        return {place: [asks.cut for asks in found if asks.feature == place] for place in range(5)}
+
+    def cut_at(*cuts: float) -> dict[int, list[float]]:
+        return {place: list(cuts) for place in range(1, 5)}
+
+    every = [float(cut) for cut in range(9)]
+    assert asked(39) == {0: [1.0, 2.0, 3.0], **cut_at(*every)}
+    assert asked(37) == {0: [2.0], **cut_at(*every)}, "bounds alone tell less than cuts"
+    assert asked(13) == {0: [2.0], **cut_at(1.0, 4.0, 7.0)}
+    assert asked(5) == {0: [2.0], **cut_at(4.0)}
+    assert sum(map(len, asked(3).values())) == 3
 
 
 @pytest.mark.parametrize(("feature", "cut"), [(-1, 0.5), (0.5, 0.5), (0, math.nan), (0, math.inf)])

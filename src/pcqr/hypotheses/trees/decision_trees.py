@@ -102,7 +102,8 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         σ, the prior chance with which a node stops and becomes a leaf. At 0 the prior is uniform over all
         B^(2^D − 1)·C^(2^D) trees of depth D; above 0 trees are shorter and a little less accurate.
     cuts : int or None, default None
-        The most cuts a column. None: as many, from 20 down to 12, as keep B within 130.
+        The most cuts a column. None: as many, from 20 down to 12, as keep B within 130. A schema's declared cuts
+        (`Column.cuts`) are all used, as far as `most` allows.
     labels : int, default 2
         C, the number of classes.
     predicates : tuple of Predicate or None, default None
@@ -225,7 +226,9 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         elif schema is not None:
             found = predicates_of_schema(schema, self.cuts, self.most)
             if not found:
-                raise DataError("schema", "categories, or numbers with bounds, to make predicates of", "neither")
+                raise DataError(
+                    "schema", "categories, or numbers with bounds or cuts, to make predicates of", "neither"
+                )
         else:
             return self
         return replace(self, predicates=found)

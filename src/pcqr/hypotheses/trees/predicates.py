@@ -33,8 +33,19 @@ def predicates_of_points(
 
 
 def predicates_of_schema(schema: Schema, cuts: int | None, most: int) -> Predicates:
-    """Those of `from_schema` at `cuts` cuts a column, at most `most`; if they are too many, some at equal distances."""
-    return _place_cuts(cuts, most, lambda a_column: from_schema(schema, a_column), lambda found: spread(found, most))
+    """Those of `from_schema`, at most `most`: at every declared cut, and `cuts` of each number that has bounds alone.
+
+    If these are too many, numbers with bounds have fewer cuts, down to one, and then so have those with declared cuts.
+    If one a column is too many, some stay, at equal distances.
+    """
+    longest = max(len(column.cuts) for column in schema.columns)
+    declared = bisect.bisect_right(range(1, longest + 1), most, key=lambda kept: len(from_schema(schema, 1, kept)))
+    return _place_cuts(
+        cuts,
+        most,
+        lambda a_column: from_schema(schema, a_column, max(declared, 1)),
+        lambda found: spread(found, most),
+    )
 
 
 def _place_cuts(
@@ -84,12 +95,20 @@ def from_public(public: Points, cuts: int, rarest_category: float = RAREST_CATEG
     return tuple(found)
 
 
-def from_schema(schema: Schema, cuts: int) -> Predicates:
-    """For an indicator its column cut at ½; for a number with bounds `cuts` equally spaced cuts between them."""
+def from_schema(schema: Schema, cuts: int, declared: int | None = None) -> Predicates:
+    """Return an indicator's column cut at ½ and a number at its declared cuts, or at `cuts` between its bounds.
+
+    Cuts between bounds are equally spaced. Of more than `declared` cuts of a column those stay that are equally spaced
+    in their order.
+    """
+    features = [(feature, column.cuts) for column in schema.columns for feature in column.features]
     found: list[Predicate] = []
-    for position, feature in enumerate(schema.features):
+    for position, (feature, of_column) in enumerate(features):
         if feature.is_indicator:
             found.append(Predicate(position, 0.5))
+        elif of_column:
+            many, kept = len(of_column), min(len(of_column), declared or len(of_column))
+            found.extend(Predicate(position, of_column[(2 * k + 1) * many // (2 * kept)]) for k in range(kept))
         elif feature.bounds is not None:
             low, high = feature.bounds
             share = np.arange(1, cuts + 1) / (cuts + 1)
