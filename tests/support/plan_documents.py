@@ -28,6 +28,7 @@ from pcqr.plan import (
     DrawStage,
     LeafCountsStage,
     LinearStage,
+    PredicatesStage,
     Prediction,
     PublishedPlan,
     Sequence,
@@ -76,6 +77,7 @@ EXAMPLES: dict[str, Any] = {
     "parties-stage": PARTIES,
     "draw-stage": DrawStage(0.2, after_queries=40),
     "leaf-counts-stage": LeafCountsStage(1 / 3),
+    "predicates-stage": PredicatesStage(30_561, 6, 7, 3, 0.1 / 3, 100 / 3, 200 / 3, 400.5),
     "linear-stage": LINEAR,
     "comparison-stage": COMPARISON,
     "sequence": PILOTED,
@@ -114,6 +116,17 @@ aims = st.builds(Aim, whole, chances, chances)
 predictions = st.builds(Prediction, numbers, numbers, numbers, ranges, ranges)
 draws = st.builds(DrawStage, temperatures, counts)
 leaf_counts = st.builds(LeafCountsStage, st.floats(1e-300, 2.0**50))
+predicates = st.builds(
+    PredicatesStage,
+    st.integers(1, 2**31 - 1),
+    st.integers(1, 300),
+    st.integers(1, 300),
+    st.integers(1, 8),
+    st.floats(1e-300, 1e3),
+    st.none() | st.floats(1e-300, 2.0**30),
+    st.floats(1e-3, 2.0),
+    st.floats(100.0, 1e6),
+)
 
 
 @st.composite
@@ -275,6 +288,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "parties-stage": students(),
     "draw-stage": draws,
     "leaf-counts-stage": leaf_counts,
+    "predicates-stage": predicates,
     "linear-stage": linears(),
     "comparison-stage": comparisons(),
     "sequence": st.builds(Sequence, several(stages)),

@@ -27,6 +27,7 @@ from pcqr.plan.asked import Aim, Budget, Pins
 from pcqr.plan.composition import Branch, Context, Sequence, Stage, account
 from pcqr.plan.linear import LARGEST_TERM, MOST_RECORDS, ComparisonStage, LinearStage
 from pcqr.plan.plans import Mode, Plan, PublishedPlan, QueryPlan, UniversalPlan, VotingPlan
+from pcqr.plan.predicates import PredicatesStage
 from pcqr.plan.prediction import Prediction
 from pcqr.plan.stages import DrawStage, LeafCountsStage, VoteStage
 
@@ -47,6 +48,7 @@ __all__ = [
     "Mode",
     "Pins",
     "Plan",
+    "PredicatesStage",
     "Prediction",
     "PublishedPlan",
     "QueryPlan",

@@ -1,0 +1,143 @@
+"""A schema made of private records: what is in it, whichever blocks the records come in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcqr import SeededEntropy
+from pcqr.algorithms.predicates import MOST_CATEGORIES, joined, private_schema, shares
+from pcqr.errors import ParameterError
+from pcqr.plan import PredicatesStage
+from pcqr.schema import Column
+from pcqr.schema.raw import Floats, RawInMemory, RawTable, Texts
+
+N = 4_000
+JOBS = ["cook", "nurse", "pilot", None, "3.0"]
+GENERATOR = np.random.default_rng(0)
+CELLS: dict[str, Any] = {
+    "age": GENERATOR.integers(18, 90, N).astype(float),
+    "job": [JOBS[place] for place in GENERATOR.choice(5, N, p=[0.5, 0.3, 0.0, 0.1, 0.1])],
+    "member": GENERATOR.integers(0, 2, N).astype(bool),
+    "born": np.datetime64("1950-01-01") + GENERATOR.integers(0, 20_000, N),
+    "gain": np.where(GENERATOR.random(N) < 0.2, np.nan, GENERATOR.lognormal(3, 2, N)),
+    "empty": np.full(N, np.nan),
+}
+CELLS["job"][0] = "pilot"
+TABLE = RawInMemory(CELLS, {"job": "categorical"})
+STAGE = PredicatesStage(N, 4, 1, 3, 1.0, counts=2.0, categories=2.0, threshold=20.0)
+
+
+class InBlocks(RawTable):
+    """The same records, some at a time."""
+
+    def __init__(self, whole: RawInMemory, size: int) -> None:
+        self.columns, self.size, self.assumptions = whole.columns, whole.size, whole.assumptions
+        self._parts = [whole.rows(part) for part in np.split(np.arange(N), range(size, N, size))]
+
+    def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, Floats]]:
+        return (block for part in self._parts for block in part.numbers(names))
+
+    def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:
+        return (block for part in self._parts for block in part.texts(names))
+
+    def check(self) -> None:
+        pass
+
+
+def test_every_column_becomes_what_its_kind_allows() -> None:
+    schema = private_schema(TABLE, STAGE, SeededEntropy(0))
+    by_name = {column.name: column for column in schema.columns}
+    assert schema.names == tuple(CELLS)
+    assert by_name["job"].categories == ("3", "cook", "nurse")
+    assert by_name["job"].other
+    assert by_name["job"].shares == pytest.approx((0.1, 0.5, 0.3), abs=0.03)
+    assert by_name["member"] == Column("member", "categorical", ("False", "True"), other=True)
+    assert by_name["born"].kind == "date"
+    for name in ("age", "born", "gain", "empty"):
+        column, cells = by_name[name], next(iter(TABLE.numbers([name])))[name]
+        assert column.missing
+        places = np.searchsorted(column.cuts, cells[~np.isnan(cells)])
+        exact = np.bincount(places, minlength=len(column.cuts) + 1) / N
+        assert column.shares == pytest.approx(exact, abs=8 * 2.0 / N), name  # 8 σ of joined cells
+        if name != "empty":
+            assert len(column.cuts) >= 5
+            assert max(exact) < 0.2
+
+
+def test_counts_are_those_of_the_predicates_x_above_cut() -> None:
+    schema = private_schema(TABLE, STAGE, SeededEntropy(3))
+    age = next(column for column in schema.columns if column.name == "age")
+    above = [float((CELLS["age"] > cut).mean()) for cut in age.cuts]
+    below = np.cumsum(age.shares)[:-1]
+    assert [1 - each for each in above] == pytest.approx(below, abs=0.01)
+
+
+@pytest.mark.parametrize("size", [1_000, 999])
+def test_it_does_not_depend_on_the_blocks(size: int) -> None:
+    whole, parted = (private_schema(table, STAGE, SeededEntropy(5)) for table in (TABLE, InBlocks(TABLE, size)))
+    assert whole == parted
+
+
+def test_without_counts_there_are_no_shares_of_cells_and_without_a_budget_nothing_is_looked_at() -> None:
+    cuts_alone = PredicatesStage(N, 4, 1, 2, 1.0, None, None, None)
+    schema = private_schema(TABLE, cuts_alone, SeededEntropy(0))
+    assert [len(column.cuts) for column in schema.columns if column.kind != "categorical"] == [3, 3, 3, 3]
+    assert all(column.shares == () for column in schema.columns)
+    assert next(column.categories for column in schema.columns if column.name == "job") == ()
+    nothing = private_schema(TABLE, PredicatesStage(N, 4, 1, 0, 0.0, None, None, None), SeededEntropy(0))
+    assert all(column.cuts == () for column in nothing.columns)
+
+
+def test_a_category_below_the_threshold_is_not_shown_and_of_many_the_most_common_are() -> None:
+    texts = [f"t{place:03}" for place in range(150) for _ in range(place)]
+    table = RawInMemory({"t": texts}, {"t": "categorical"})
+    stage = PredicatesStage(len(texts), 0, 1, 0, 0.0, None, 1e-3, 20.5)
+    (column,) = private_schema(table, stage, SeededEntropy(0)).columns
+    assert column.categories == tuple(f"t{place:03}" for place in range(50, 150))
+    assert len(column.categories) == MOST_CATEGORIES
+    (few,) = private_schema(
+        table, PredicatesStage(len(texts), 0, 1, 0, 0.0, None, 1e-3, 140.5), SeededEntropy(0)
+    ).columns
+    assert few.categories == tuple(f"t{place}" for place in range(141, 150))
+
+
+def test_categories_whose_features_would_have_the_name_of_another_are_left_out() -> None:
+    """They must not be refused: an error after noise was drawn would tell of records."""
+    cells = {"a": ["b=c"] * 60, "a=b": ["c"] * 60, "x": ["y"] * 30 + ["z"] * 30, "x=y": [0.5] * 60}
+    kinds = dict.fromkeys(("a", "a=b", "x"), "categorical")
+    table = RawInMemory(cells, kinds | {"x=y": "numeric"})  # type: ignore[arg-type]
+    stage = PredicatesStage(60, 1, 3, 0, 0.0, None, 1e-3, 20.0)
+    schema = private_schema(table, stage, SeededEntropy(0))
+    assert [column.categories for column in schema.columns] == [("b=c",), (), ("z",), ()]
+    kinds = {"y": "categorical", "y is missing": "numeric"}
+    clash = RawInMemory({"y": ["k"] * 60, "y is missing": [1.0] * 60}, kinds)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="one name"):
+        private_schema(clash, PredicatesStage(60, 1, 1, 0, 0.0, None, 1e-3, 20.0), SeededEntropy(0))
+
+
+def test_a_stage_for_another_table_is_refused() -> None:
+    for stage in (
+        PredicatesStage(N + 1, 4, 1, 3, 1.0, None, None, None),
+        PredicatesStage(N, 5, 1, 3, 1.0, None, None, None),
+        PredicatesStage(N, 4, 2, 3, 1.0, None, None, None),
+    ):
+        with pytest.raises(ParameterError, match="stage"):
+            private_schema(TABLE, stage, SeededEntropy(0))
+
+
+def test_small_cells_are_joined() -> None:
+    assert joined([1.0, 2.0, 3.0], [5, 1, 1, 9], 3) == ([1.0], [5, 11])
+    assert joined([1.0, 2.0, 3.0], [-2, 5, 6, 1], 3) == ([2.0], [3, 7])
+    assert joined([1.0], [0, 0], 3) == ([], [0])
+    assert joined([], [7], 3) == ([], [7])
+
+
+def test_shares_are_of_all_records_or_of_what_is_more() -> None:
+    stage = PredicatesStage(10, 1, 0, 1, 1.0, 1.0, None, None, bound=4)
+    assert shares([20, -3, 12], stage) == [0.5, 0.0, 0.3]
+    assert math.fsum(shares([40, 30, 30], stage)) == pytest.approx(1.0)

@@ -1,0 +1,84 @@
+"""The stage of private predicates: what it is to an accountant, and the chance that a rare category is shown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pcqr.accounting import ApproximateEvent, BoundedRangeEvent, Composed, NoisySumsEvent, Repeated, ShapingEvent
+from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE
+from pcqr.audit.exact.integers import NoiseLaw
+from pcqr.errors import ParameterError
+from pcqr.hypotheses import Stumps
+from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
+from pcqr.mechanisms.halving import halving_error
+from pcqr.plan import Context, PredicatesStage, account
+
+STAGE = PredicatesStage(10_000, 6, 2, 3, 0.02, counts=100.0, categories=60.0, threshold=380.0)
+CONTEXT = Context(Stumps(cuts=[0.5]), 10_000, 1)
+
+
+def test_its_events_are_those_of_the_note() -> None:
+    event = STAGE.event(CONTEXT)
+    assert isinstance(event, ShapingEvent)
+    assert isinstance(event.event, Composed)
+    selections, counts, categories, failure = event.event.events
+    assert isinstance(selections, Repeated)
+    assert selections.count == 6 * 3
+    assert isinstance(selections.event, BoundedRangeEvent)
+    assert selections.event.epsilon == pytest.approx(0.02, rel=1e-9)
+    assert selections.event.epsilon > 0.02 + 4 * halving_error(10_000, 3, 0.02)
+    for sums, sigma, columns in ((counts, 100.0, 6), (categories, 60.0, 2)):
+        assert isinstance(sums, NoisySumsEvent)
+        assert sums.noise_multiplier == pytest.approx(sigma / math.sqrt(2 * columns))
+        assert (sums.steps, sums.scale, sums.draws) == (1, sigma * 2**20, 2 * columns)
+    assert failure == ApproximateEvent(2 * STAGE.failure, STAGE.failure)
+
+
+def test_together_they_cost_about_the_square_root_of_a_sum_of_squares() -> None:
+    stated = account(replace(STAGE, selection=0.005), CONTEXT, 1e-6)
+    assert stated.proof == "predicates"
+    assert stated.rho is None
+    mu = math.sqrt(18 * (GAUSSIAN_OF_RANGE * 0.005) ** 2 + 12 / 100.0**2 + 4 / 60.0**2)
+    left = 1e-6 - STAGE.failure
+    by_hand = fine_gaussian_epsilon(mu, left, 60.0 * 2**20, 16, (2 * STAGE.failure,))
+    assert stated.epsilon == pytest.approx(by_hand, rel=1e-6)
+    cuts_alone = replace(STAGE, categorical=0, counts=None, categories=None, threshold=None)
+    assert account(cuts_alone, CONTEXT, 1e-6).rho == pytest.approx(18 * 0.02**2 / 8)
+
+
+@pytest.mark.parametrize(("sigma", "threshold", "bound"), [(1.5, 4.0, 1), (1.5, 4.3, 8), (4.0, 9.0, 3)])
+def test_a_category_of_one_record_is_shown_as_seldom_as_stated(sigma: float, threshold: float, bound: int) -> None:
+    stage = PredicatesStage(10, 0, 3, 0, 0.0, None, sigma, threshold, bound)
+    law = NoiseLaw("discrete_gaussian", sigma * bound).measure
+    exact = float(law.at_least(np.array([stage.least_count - bound]))[0])
+    assert stage.least_count == math.ceil(threshold * bound)
+    assert 3 * exact <= stage.failure
+    assert bound == 1 or stage.failure <= 3 * exact * 2.0
+
+
+WRONG = {
+    "selection": {"selection": 0.0},
+    "levels": {"numeric": 0, "counts": None},
+    "counts": {"levels": 0, "selection": 0.0},
+    "threshold": {"threshold": None},
+    "categories": {"categorical": 0},
+    "bound": {"bound": 2**21},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_contradicts_itself_is_refused(name: str) -> None:
+    with pytest.raises(ParameterError, match=name):
+        replace(STAGE, **WRONG[name])  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="threshold"):
+        replace(STAGE, threshold=1.0)
+
+
+def test_its_words_say_what_is_bought() -> None:
+    assert STAGE.words(CONTEXT) == (
+        "private cuts of 6 numeric columns, 7 each and private categories of 2 text columns"
+    )
