@@ -208,6 +208,24 @@ def test_a_linear_classifier_without_public_rows(told: str) -> None:
     assert (classifier.plan_.stage.ferns > 0) == (told == "schema"), "ferns need ranges or rows"
 
 
+@pytest.mark.parametrize("epsilon", [0.9, 6.0])
+def test_rows_stand_in_where_a_schema_has_cuts(epsilon: float) -> None:
+    X, y = unclear(6_000)
+    frame = dict(zip("abc", X.T, strict=True))
+    cuts = np.arange(0.1, 1.0, 0.1)
+    schema = Schema(tuple(Column(name, cuts=cuts, shares=np.full(10, 0.1)) for name in "abc"))  # type: ignore[arg-type]
+    classifier = PrivateClassifier(epsilon, method="linear", entropy=0).fit(frame, y, schema=schema)
+    (stage,) = parts_of(classifier.plan_.stage, LinearStage)
+    dense = classifier.hypothesis_.feature_map.dense  # type: ignore[attr-defined]
+    assert dense.predicates == tuple(Predicate(place, cut) for place in range(3) for cut in schema.columns[0].cuts)
+    assert dense.directions is None, "independent columns say nothing of two together"
+    assert not stage.is_empirical_bayes
+    assert (stage.ferns > 0) == (epsilon == 6.0)
+    assert classifier.n_public_ is None
+    assert not any("public points" in line for line in classifier.guarantee_.assumptions)
+    assert (classifier.predict(frame) == y).mean() > 0.7
+
+
 def test_a_tree_has_no_margins() -> None:
     X, y = table(500)
     classifier = PrivateClassifier(1.0, method="tree", entropy=0).fit(X, y, public=X[:100] + 1e-9)

@@ -19,7 +19,8 @@ from pcqr.schema import Schema
 class Known:
     """What is public of a private table: its size once it is encoded, public points of its kind, its schema.
 
-    `maps` are the public feature maps that an estimator makes of these, by name.
+    `maps` are the public feature maps that an estimator makes of these, by name. `stand_in` are rows that stand in for
+    public points where there is a schema with cuts alone: no class is made of them.
     """
 
     records: int
@@ -27,10 +28,16 @@ class Known:
     points: Points | None
     schema: Schema | None
     maps: Mapping[MapName, FeatureMap] = field(default_factory=dict)
+    stand_in: Points | None = None
 
     @property
     def is_nothing(self) -> bool:
         return self.points is None and self.schema is None
+
+    @property
+    def rows(self) -> Points | None:
+        """Public points, or rows that stand in for them: how often a predicate holds, and where numbers lie."""
+        return self.stand_in if self.points is None else self.points
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import Budget, PublishedPlan
 from pcqr.planning import Request
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
-from pcqr.planning.classifiers.linear import linear_predicates
+from pcqr.planning.classifiers.linear import linear_predicates, stand_ins_for
 from pcqr.planning.classifiers.published import feature_maps, plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import Choice, Method, choose, trees_for
@@ -35,6 +35,7 @@ from pcqr.records.on_device import OnDevice
 from pcqr.records.predicates import Predicate, Predicates
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
+from pcqr.schema.stand_in import has_cuts, stand_in_rows
 
 POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 """Where a column is cut of which nothing is known."""
@@ -264,14 +265,17 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         if not chosen.maps:
             return known
         is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
+        predicates = trees.predicates if is_declared else self._linear_predicates(known)
+        if known.points is None and known.schema is not None and has_cuts(known.schema):
+            known = replace(known, stand_in=stand_in_rows(known.schema, stand_ins_for(len(predicates))))
         maps = feature_maps(
             chosen,
             known.records,
             self.epsilon,
             trees.labels,
-            trees.predicates if is_declared else self._linear_predicates(known),
+            predicates,
             known.features,
-            known.points,
+            known.rows,
             known.schema,
         )
         return replace(known, maps=maps)
@@ -283,7 +287,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
                 f"below {FEWEST}.",
                 f"n ≥ {ceil(FEWEST / self.epsilon):,} at this ε, or ε ≥ {FEWEST / request.records:.2g} at this n",
             )
-        return plan_published(request, self.method, known.maps, public=known.points)
+        return plan_published(request, self.method, known.maps, public=known.rows)
 
     def _find_gpu(self, *, persons: bool) -> str | None:
         found = Found(None, "the rows of persons are weighed on the CPU")
@@ -304,4 +308,4 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> None:
         records = given.records if given.gpu is None else OnDevice(given.records, given.gpu)
         known = given.known
-        self.hypothesis_ = publish(plan.stage, hypotheses, records, entropy, maps=known.maps, public=known.points)
+        self.hypothesis_ = publish(plan.stage, hypotheses, records, entropy, maps=known.maps, public=known.rows)

@@ -32,7 +32,7 @@ from pcqr.records.arrays import Points
 from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
 from pcqr.records.ferns import Ferns
 from pcqr.records.predicates import Predicates
-from pcqr.records.vectors import PredicateVectors
+from pcqr.records.vectors import ROWS_A_PREDICATE, PredicateVectors
 from pcqr.schema import Schema
 
 MOMENTUM = 0.9
@@ -40,7 +40,18 @@ CUTS = 20
 """The most cuts through a number: more than trees can afford."""
 MOST_PREDICATES, MOST_ENTRIES = 1_000, 4 * 10**8
 """The most predicates, and the most entries, of 16 bits each, of the records' dense vectors."""
+STAND_INS = 150
+"""Rows that stand in for public ones, at most."""
 _PRECISION = 1e-6  # relative, of the noise
+
+
+def stand_ins_for(predicates: int) -> int:
+    """Return how many rows stand in for public ones beside so many predicates: always too few to tell of two together.
+
+    Their columns are independent, and nothing must conclude from them that the records' are: neither empirical Bayes
+    nor the directions of vectors, which both need `ROWS_A_PREDICATE` for each.
+    """
+    return min(STAND_INS, ROWS_A_PREDICATE * predicates - 1)
 
 
 def linear_predicates(rarest: float, records: int, public: Points | None, schema: Schema | None) -> Predicates:
