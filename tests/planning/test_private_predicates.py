@@ -1,0 +1,55 @@
+"""What private predicates get in a plan, and by themselves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE
+from pcqr.errors import InfeasiblePlan
+from pcqr.hypotheses import Thresholds
+from pcqr.plan import Context, account
+from pcqr.planning.predicates import FAILING, plan_private_schema, predicates_recipe, predicates_stage
+
+CONTEXT = Context(Thresholds(), 32_561, 1)
+
+
+@pytest.mark.parametrize(("size", "levels"), [(1_200, 2), (4_999, 2), (5_000, 3), (29_999, 3), (30_000, 4)])
+def test_levels_follow_from_n_times_epsilon(size: int, levels: int) -> None:
+    found = predicates_recipe(size, 1.0)
+    assert found is not None
+    assert found.levels == levels
+    assert predicates_recipe(size, 1.0) == predicates_recipe(10 * size, 0.1)
+    assert predicates_recipe(1_199, 1.0) is None
+
+
+def test_shares_of_mu_are_those_of_the_recipe() -> None:
+    recipe = predicates_recipe(32_561, 0.3)
+    assert recipe is not None
+    stage = predicates_stage(recipe, 32_561, 6, 7, mu=0.1, delta=1e-6)
+    assert math.sqrt(18) * GAUSSIAN_OF_RANGE * stage.selection == pytest.approx(0.3 * 0.1)
+    assert stage.counts == pytest.approx(math.sqrt(12) / 0.02)
+    assert stage.categories == pytest.approx(math.sqrt(14) / 0.02)
+    assert stage.failure <= FAILING * 1e-6
+    assert stage.failure == pytest.approx(FAILING * 1e-6, rel=1e-4)
+
+
+@pytest.mark.parametrize(("numeric", "categorical"), [(6, 7), (6, 0), (0, 7), (1, 1)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_alone_they_keep_epsilon_and_delta_and_use_them_up(numeric: int, categorical: int, epsilon: float) -> None:
+    stage, guarantee = plan_private_schema(32_561, numeric, categorical, epsilon, 1e-6)
+    assert guarantee == account(stage, CONTEXT, 1e-6)
+    assert guarantee.within(epsilon, 1e-6)
+    assert guarantee.epsilon == pytest.approx(epsilon, rel=1e-4)
+    assert (stage.levels > 0) == (numeric > 0)
+    assert (stage.categories is None) == (categorical == 0)
+    if stage.counts is not None:
+        dearer = replace(stage, counts=stage.counts * 0.99)
+        assert account(dearer, CONTEXT, 1e-6).epsilon > epsilon
+
+
+def test_where_cuts_would_be_noise_nothing_is_planned() -> None:
+    with pytest.raises(InfeasiblePlan, match="n·ε is below 480"):
+        plan_private_schema(4_799, 6, 7, 0.1, 1e-6)
