@@ -38,6 +38,9 @@ SHOWN = {
     "postgres:me:secret@host/db": "postgres:me@host/db",
     "host=here user=me password=secret dbname=db": "host=here user=me",
     "postgresql://host/db?pass%77ord=secret": "postgresql://host/db",
+    "postgresql;//me:secret@host/db": "postgresql;//me@host/db",
+    "postgresql://me%3Asecret@host/db": "postgresql://me@host/db",
+    "me:secret@host/db": "me@host/db",
     "http://me:secret@host/name": "http://me@host/name",
 }
 PLAIN = (
@@ -50,6 +53,7 @@ PLAIN = (
     "/home/me/password=x/hospital.account",
     "hospital",
     "/home/me:you@here/x.account",
+    "C:\\me@here.account",
     "",
 )
 
@@ -104,7 +108,9 @@ def test_an_error_about_a_parameter_does_not_repeat_it() -> None:
     assert "me@host" in str(error)
 
 
-@pytest.mark.parametrize("address", ["postgresql:/me:secret@host/db", "host=/run user=me password=secret"])
+@pytest.mark.parametrize(
+    "address", ["postgresql:/me:secret@host/db", "me:secret@host/db", "host=/run user=me password=secret"]
+)
 def test_an_address_that_is_misspelt_is_not_taken_for_a_path(address: str, tmp_path: Path) -> None:
     for call in (
         lambda: Account.open(address),

@@ -18,8 +18,8 @@ _SECRET = re.compile(r"(?is)[\s&;?#,]*\w*(pass(word|wd|phrase)?|pwd|pw|secret)\W
 """What looks like a password in the middle of something else, and all that comes after it."""
 _USER = re.compile(r"(?s)(?P<user>[^:/?]*)(?::[^@]*)?@(?P<rest>.*)")
 """The beginning of an address after its "://", as SQLAlchemy reads it."""
-_MISTYPED = re.compile(r"(?i)\s*postgres(ql)?(\+\w+)?(:/?|//)(?=.*@)")
-"""The beginning of an address whose "://" is misspelt."""
+_MISTYPED = re.compile(r"(?i)\s*postgres(ql)?(\+\w+)?([:;,.]/*|//)(?=.*@)|(?=[^:/\\@\s]{2,}:[^@]*@)")
+"""The beginning of an address whose "://" is misspelt, or which begins with user:password@."""
 _WORDS = re.compile(r"[^/]*\w\s*=")
 """The beginning of libpq's other form of an address: host=… user=… password=…"""
 
@@ -69,7 +69,7 @@ def without_password(address: str) -> str:
         scheme = ""
     user = ""
     if found := _USER.fullmatch(rest):
-        user, rest = f"{found['user']}@", re.sub(r"^[^/?]*@", "", found["rest"])
+        user, rest = re.sub(r"(?is)%3a.*", "", found["user"]) + "@", re.sub(r"^[^/?]*@", "", found["rest"])
     rest, question, query = rest.partition("?")
     host, slash, database = rest.partition("/")
     host, database = re.sub(r"(?s):.*@", "@", host), re.sub(r"(?s):.*", "", database)

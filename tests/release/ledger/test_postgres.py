@@ -27,6 +27,7 @@ from pcqr.errors import (
 )
 from pcqr.release.ledger import create_ledger, open_ledger, points
 from pcqr.release.ledger.opening import written_place
+from pcqr.release.ledger.postgres import PostgresStore
 
 
 class Stop(Exception):
@@ -255,6 +256,10 @@ def test_an_address_without_its_password_leaves_room_for_another() -> None:
     """Asterisks in its place would be tried, and what the environment or a file of the user's says would not."""
     for given in ("postgresql://u:swordfish@h/d?ledger=a", "postgresql://u@h/d?ledger=a&password=swordfish"):
         assert written_place(given) == "postgresql://u@h/d?ledger=a"
+
+
+def test_a_password_in_the_name_of_a_database_is_not_shown() -> None:
+    assert PostgresStore("postgresql://me@host/db;password=secret").place == "postgresql://me@host/db?ledger=main"
 
 
 def test_the_driver_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

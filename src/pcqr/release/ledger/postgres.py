@@ -61,12 +61,13 @@ class PostgresStore(Store):
 
     def __init__(self, address: str, *, read_only: bool = False) -> None:
         url, name = parsed(address)
-        place = url.update_query_dict({"ledger": name}).set(drivername="postgresql").render_as_string(False)
+        shown, _ = parsed(without_password(address))
+        place = shown.update_query_dict({"ledger": name}).set(drivername="postgresql").render_as_string(False)
         try:
             engine = create_engine(url, hide_parameters=True)
         except ImportError:
             raise MissingExtra("A ledger in PostgreSQL", "postgres") from None
-        super().__init__(engine, without_password(place), name, read_only=read_only)
+        super().__init__(engine, place, name, read_only=read_only)
         event.listen(engine, "connect", self._prepare)
 
     def make(self, identity: bytes, purpose: str, anchor: NewAnchor) -> None:
