@@ -16,6 +16,7 @@ from pcqr.hypotheses import Stumps
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.mechanisms.halving import halving_error
 from pcqr.plan import Context, PredicatesStage, account
+from pcqr.plan.predicates import gaussian_tail
 
 STAGE = PredicatesStage(10_000, 6, 2, 3, 0.02, counts=100.0, categories=60.0, threshold=380.0)
 CONTEXT = Context(Stumps(cuts=[0.5]), 10_000, 1)
@@ -60,6 +61,13 @@ def test_a_category_of_one_record_is_shown_as_seldom_as_stated(sigma: float, thr
     assert bound == 1 or stage.failure <= 3 * exact * 2.0
 
 
+def test_a_chance_that_underflows_is_not_stated_as_none() -> None:
+    stage = replace(STAGE, categories=1.0, threshold=60.0)
+    assert gaussian_tail(59.0 - 1 / 2**20) == 0.0
+    assert 0.0 < stage.failure < 1e-300
+    assert repr(ApproximateEvent(2 * stage.failure, stage.failure)) in repr(stage.event(CONTEXT))
+
+
 WRONG = {
     "selection": {"selection": 0.0},
     "levels": {"numeric": 0, "counts": None},
@@ -76,6 +84,10 @@ def test_what_contradicts_itself_is_refused(name: str) -> None:
         replace(STAGE, **WRONG[name])  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="threshold"):
         replace(STAGE, threshold=1.0)
+    with pytest.raises(ParameterError, match="threshold"):
+        replace(STAGE, threshold=1e308)
+    with pytest.raises(ParameterError, match="selection"):  # with it the weights of all cuts may underflow
+        replace(STAGE, selection=1e308)
 
 
 def test_its_words_say_what_is_bought() -> None:

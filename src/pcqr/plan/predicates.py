@@ -14,9 +14,10 @@ from pcqr.accounting import (
     Repeated,
     ShapingEvent,
 )
+from pcqr.accounting.gaussian import LARGEST_EPSILON
 from pcqr.checks import check_finite, check_integer, check_positive, keep_plain
 from pcqr.errors import ParameterError
-from pcqr.guarantee import rounded_up
+from pcqr.guarantee import positive, rounded_up
 from pcqr.mechanisms.halving import halving_error
 from pcqr.noise import check_scale
 from pcqr.plan.answers import counted
@@ -26,6 +27,8 @@ from pcqr.plan.linear import MOST_RECORDS
 MOST_LEVELS = 8
 GRID = 2**20
 """Noise on counts is drawn on so fine a grid, in parts of a record, that it is as good as continuous noise."""
+LARGEST_THRESHOLD = 2.0**63
+"""Noisy counts, in parts of a record, are less."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,9 @@ class PredicatesStage(Stage):
         check_integer("levels", self.levels, least=0, most=MOST_LEVELS)
         check_integer("bound", self.bound, least=1, most=GRID)
         check_finite("selection", self.selection)
-        if (self.selection > 0.0) != (self.levels > 0) or self.selection < 0.0:
-            raise ParameterError("selection", "a number > 0 with levels, 0 without any", self.selection)
+        if (self.selection > 0.0) != (self.levels > 0) or not 0.0 <= self.selection <= LARGEST_EPSILON:
+            allowed = f"a number > 0 and at most {LARGEST_EPSILON:g} with levels, 0 without any"
+            raise ParameterError("selection", allowed, self.selection)
         if self.levels > 0 and self.numeric == 0:
             raise ParameterError("levels", "0 without a numeric column", self.levels)
         if self.counts is not None and self.levels == 0:
@@ -114,6 +118,8 @@ class PredicatesStage(Stage):
         if self.threshold is None:
             return
         check_positive("threshold", self.threshold)
+        if self.threshold * self.bound > LARGEST_THRESHOLD:
+            raise ParameterError("threshold", f"at most {LARGEST_THRESHOLD / self.bound:g}", self.threshold)
         if self.categorical == 0:
             raise ParameterError("categories", "None without a text column", self.categories)
         if self.failure > 0.5:
@@ -126,12 +132,11 @@ class PredicatesStage(Stage):
 
     @property
     def failure(self) -> float:
-        """p_c·Φ̄((⌈τM⌉ − M − 1)/(σ_c·M)), rounded up."""
+        """p_c·Φ̄((⌈τM⌉ − M − 1)/(σ_c·M)), rounded up, also where it underflows."""
         if self.categories is None:
             return 0.0
-        return rounded_up(
-            self.categorical * gaussian_tail((self.least_count - self.bound - 1) / (self.categories * self.bound))
-        )
+        at = (self.least_count - self.bound - 1) / (self.categories * self.bound)
+        return rounded_up(self.categorical * positive(gaussian_tail(at)))
 
     @property
     def proof(self) -> str:
