@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,15 @@ def test_scores_where_the_model_has_them(files: Path) -> None:
     refused = predict(files, "--scores", "--overwrite")
     assert refused.exit_code == 2
     assert "--scores must be left out for a decision tree, which has none" in refused.stderr
+
+
+def test_a_tree_with_shares_has_scores_and_probabilities(files: Path) -> None:
+    model = replace(MODEL, hypothesis=TREE.with_shares([(0.25, 0.75), (0.9, 0.1)]))
+    model.save(files / "shares")
+    assert predict(files, "--scores", "--probabilities", model="shares").exit_code == 0
+    written = read_table(files / "predictions.csv")
+    assert [float(cell) for cell in written["probability >50K"]] == [0.75, 0.1, 0.1]
+    assert [float(cell) for cell in written["score"]] == model.decision_function(ROWS).tolist()
 
 
 def test_probabilities_where_the_model_has_them(files: Path) -> None:

@@ -34,7 +34,9 @@ def test_files_in_a_model_out(tmp_path: Path, suffix: str) -> None:
     assert origin.records == RECORDS
     assert origin.public_rows == PUBLIC
     assert origin.predicates
-    assert origin.hypotheses == f"decision trees of depth 2 over {len(origin.predicates)} public predicates"
+    drawn, counted = origin.hypotheses.split("; then ")
+    assert drawn == f"a draw from decision trees of depth 2 over {len(origin.predicates)} public predicates"
+    assert counted.startswith("noisy counts of each label in each leaf")
 
 
 def test_a_schema_alone(files: Files) -> None:

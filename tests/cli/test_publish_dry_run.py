@@ -19,7 +19,17 @@ from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Predicate
 from pcqr.models import PublishedModel
 from pcqr.models.rules import predicates_of
-from pcqr.plan import Branch, ComparisonStage, Context, DrawStage, LinearStage, Sequence, Stage, account
+from pcqr.plan import (
+    Branch,
+    ComparisonStage,
+    Context,
+    DrawStage,
+    LeafCountsStage,
+    LinearStage,
+    Sequence,
+    Stage,
+    account,
+)
 from pcqr.plan.composition import parts_of
 
 RECORDS, PUBLIC = 1_000, 120
@@ -67,7 +77,9 @@ def test_nothing_is_fitted_spent_or_written(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(PrivateEstimator, "fit", fitted)
     before = set(home.iterdir())
     said = " ".join(publish(home).stdout.split())
-    assert "publishes a draw from decision trees of depth 4 over 30 public predicates" in said
+    assert "step 1 a draw from decision trees of depth 4 over 30 public predicates; ε = 0.95 by itself" in said
+    assert "step 2 noisy counts of each label in each leaf of the tree, for its probabilities; ε = 0.05 by" in said
+    assert "noise adds up by squares" not in said, "pure steps add up"
     assert "nothing was spent or written" in said
     assert set(home.iterdir()) == before
 
@@ -85,6 +97,8 @@ def restored(found: dict[str, Any]) -> Stage:
         return Sequence(tuple(map(restored, found["stages"])))
     if "options" in found:
         return Branch(tuple(map(restored, found["options"])))
+    if list(found) == ["scale"]:
+        return LeafCountsStage(**found)
     kind = DrawStage if "inverse_temperature" in found else ComparisonStage if "lead" in found else LinearStage
     return kind(**found)
 

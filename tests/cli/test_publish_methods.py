@@ -121,7 +121,7 @@ def test_without_delta_it_is_a_pure_tree_and_with_it_the_public_numbers_decide(f
     rare = json.loads(publish(files, "--delta", "1e-6", "--json").stdout)
     assert rare["method"] == "linear", "whatever the records say"
     few = json.loads(publish(files, "--delta", "1e-6", "--epsilon", "0.9", "--json").stdout)
-    assert (few["method"], few["guarantee"]["proof"], few["depth"]) == ("tree", "sspp", 4), "n·ε = 2,700"
+    assert (few["method"], few["guarantee"]["proof"], few["depth"]) == ("tree", "leaf_counts", 4), "n·ε = 2,700"
 
 
 def test_a_tree_beside_a_linear_classifier_finds_what_none_finds_alone(files: Path) -> None:

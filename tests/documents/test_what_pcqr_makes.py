@@ -31,7 +31,7 @@ from pcqr.hypotheses import (
 )
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.plan import BatchCost, ComparisonStage, DrawStage, LinearStage, Stage
+from pcqr.plan import BatchCost, ComparisonStage, DrawStage, LeafCountsStage, LinearStage, Stage
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.normal(size=(300, 2))
@@ -62,7 +62,7 @@ def test_plans_of_peers() -> None:
 @pytest.mark.parametrize(
     ("method", "epsilon", "kinds"),
     [
-        ("tree", 2.0, {DrawStage}),
+        ("tree", 2.0, {DrawStage, LeafCountsStage}),
         ("linear", 2.0, {LinearStage}),
         ("auto", 20.0, {DrawStage, LinearStage}),
         ("auto", 600.0, {DrawStage, LinearStage, ComparisonStage}),

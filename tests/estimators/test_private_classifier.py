@@ -12,9 +12,9 @@ from support.releases import Forbidden
 from pcqr import PrivateClassifier
 from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
-from pcqr.hypotheses import DecisionTrees
+from pcqr.hypotheses import DecisionTree, DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.plan import Branch, ComparisonStage, DrawStage, LinearStage, Sequence
+from pcqr.plan import Branch, ComparisonStage, DrawStage, LeafCountsStage, LinearStage, Sequence, Stage
 from pcqr.plan.composition import parts_of
 from pcqr.records.branching import Split, nodes_of
 from pcqr.records.predicates import Predicate
@@ -55,11 +55,16 @@ def test_each_method_learns_and_keeps_its_budget(method: str) -> None:
     assert "public points" in " ".join(classifier.guarantee_.assumptions)
 
 
+def kinds(stage: Stage) -> list[type[Stage]]:
+    assert isinstance(stage, Sequence)
+    return [type(each) for each in stage.stages]
+
+
 def test_auto_says_what_it_chose() -> None:
     X, y = unclear(2_000)
     public, _ = table(400, seed=1)
     alone = PrivateClassifier(1.4, entropy=0).fit(X, y, public=public)
-    assert (alone.method_, type(alone.plan_.stage)) == ("tree", DrawStage)
+    assert (alone.method_, kinds(alone.plan_.stage)) == ("tree", [DrawStage, LeafCountsStage])
     made = [PrivateClassifier(1.6, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95)]
     for both in made:
         assert both.method_ == "linear"
@@ -73,9 +78,7 @@ def test_auto_says_what_it_chose() -> None:
     ferns = PrivateClassifier(15.0, entropy=0).plan(2_000, public=public).stage
     assert [each.ferns > 0 for each in parts_of(ferns, LinearStage)] == [True]
     piloted = PrivateClassifier(75.0, entropy=0).plan(2_000, public=public).stage
-    assert isinstance(piloted, Sequence)
-    kinds = [type(each) for each in piloted.stages]
-    assert kinds == [DrawStage, LinearStage, LinearStage, ComparisonStage, Branch]
+    assert kinds(piloted) == [DrawStage, LinearStage, LinearStage, ComparisonStage, Branch]
 
 
 def test_auto_makes_no_map_where_a_tree_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,11 +229,45 @@ def test_rows_stand_in_where_a_schema_has_cuts(epsilon: float) -> None:
     assert (classifier.predict(frame) == y).mean() > 0.7
 
 
-def test_a_tree_has_no_margins() -> None:
-    X, y = table(500)
-    classifier = PrivateClassifier(1.0, method="tree", entropy=0).fit(X, y, public=X[:100] + 1e-9)
-    assert not hasattr(classifier, "decision_function")
-    assert not hasattr(classifier, "predict_proba")
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_tree_has_probabilities(classes: int) -> None:
+    X, y = table(2_500)
+    y = y + (X[:, 2] > 0.8) * (classes - 2)
+    fresh, _ = table(500, seed=2)
+    classifier = PrivateClassifier(1.0, entropy=0).fit(X, y, public=table(300, seed=1)[0])
+    assert isinstance(classifier.hypothesis_, DecisionTree)
+    assert classifier.guarantee_.is_pure
+    chances, scores = classifier.predict_proba(fresh), classifier.decision_function(fresh)
+    assert chances.shape == (500, classes)
+    assert (chances > 0.0).all()
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert (classifier.classes_[chances.argmax(axis=1)] == classifier.predict(fresh)).all()
+    np.testing.assert_array_equal(classifier.predict_log_proba(fresh), np.log(chances))
+    if classes == 2:
+        np.testing.assert_allclose(scores, np.log(chances[:, 1] / chances[:, 0]))
+        assert ((scores > 0.0) == (classifier.predict(fresh) == 1)).all()
+    else:
+        np.testing.assert_array_equal(scores, np.log(chances))
+
+
+def test_probabilities_of_a_tree_are_the_shares_of_its_leaves() -> None:
+    """Noise of 40 records a count is nothing beside leaves of thousands, of which a tenth has another label."""
+    X, y = table(50_000)
+    y ^= np.random.default_rng(5).random(50_000) < 0.1
+    shallow = DecisionTrees(depth=2, predicates=(Predicate(0, 0.3), Predicate(1, 0.4)))
+    classifier = PrivateClassifier(1.0, 0.0, method="tree", trees=shallow, entropy=0).fit(X, y)
+    found = classifier.predict_proba([[0.1, 0.5, 0.5], [0.9, 0.9, 0.5]])[:, 1]
+    assert found.tolist() == pytest.approx([0.1, 0.9], abs=0.03)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.1, 1.3, 4.0, 16.0])
+def test_probabilities_do_not_depend_on_what_auto_chooses(epsilon: float) -> None:
+    X, y = unclear(2_500)
+    classifier = PrivateClassifier(epsilon, entropy=0).fit(X, y, public=table(300, seed=1)[0])
+    chances = classifier.predict_proba(X)
+    assert classifier.predict_log_proba(X) == pytest.approx(np.log(chances))
+    assert (classifier.classes_[chances.argmax(axis=1)] == classifier.predict(X)).all()
+    assert ((classifier.decision_function(X) > 0.0) == (chances[:, 1] > 0.5)).all()
 
 
 @pytest.mark.parametrize(("epsilon", "method"), [(0.9, "tree"), (4.0, "linear"), (100.0, "linear")])

@@ -46,3 +46,17 @@ def test_a_universal_release_that_was_not_fitted_has_published_nothing() -> None
     for name in ("is_published_", "hypothesis_"):
         with pytest.raises(NotFittedError):
             getattr(UniversalRelease(Thresholds()), name)
+
+
+@pytest.mark.parametrize("question", ["decision_function", "predict_proba", "predict_log_proba"])
+@pytest.mark.parametrize("method", ["auto", "tree", "linear"])
+def test_probabilities_exist_before_fit_and_after_one_that_failed(method: Any, question: str) -> None:
+    """Tools of scikit-learn look for the methods before they fit."""
+    classifier = PrivateClassifier(1.0, method=method)
+    ask = getattr(classifier, question)
+    with pytest.raises(NotFittedError):
+        ask(X)
+    with pytest.raises(ValueError, match="one label"):
+        classifier.fit(X, None)
+    with pytest.raises(NotFittedError):
+        ask(X)

@@ -33,8 +33,12 @@ def test_a_column_that_is_never_asked_has_none_and_the_most_important_comes_firs
     share = np.mean([cell == "Private" for cell in PEOPLE["work"]])
     assert changed(found)["work"] == pytest.approx(2 * share * (1 - share), abs=0.04)
     assert changed(found)["age"] == changed(found)["gain"] == 0.0
-    assert {each.moved for each in found} == {None}, "a tree has no scores"
+    assert {each.moved for each in found} == {None}, "labels alone have no scores"
     assert (found.rows, found.repeats, len(found)) == (600, 5, 3)
+    shares = DecisionTree(work, 7).with_shares([(0.25, 0.75), (0.75, 0.25)])
+    scored = PublishedModel(shares, ("a", "b"), SCHEMA, Guarantee(1.0)).importances(PEOPLE)
+    assert changed(scored) == changed(found)
+    assert scored.columns[0].moved == pytest.approx(2 * np.log(3) * found.columns[0].changed), "log-odds"
 
 
 def test_all_features_of_a_column_are_shuffled_together() -> None:

@@ -15,7 +15,7 @@ from pcqr.estimators.private_classifier import PrivateClassifier
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
-from pcqr.plan import ComparisonStage, Context, LinearStage, account
+from pcqr.plan import ComparisonStage, Context, LeafCountsStage, LinearStage, account
 from pcqr.plan.composition import account_for
 from pcqr.records.branching import Leaf, Split
 from pcqr.records.feature_map import FeatureMap
@@ -37,9 +37,9 @@ def fitted(method: str, epsilon: float = 2.0) -> PrivateClassifier:
 @pytest.mark.parametrize(
     ("method", "epsilon", "kind", "made_by"),
     [
-        ("tree", 2.0, "decision-tree", "decision trees of depth "),
+        ("tree", 2.0, "decision-tree", "a draw from decision trees of depth "),
         ("linear", 2.0, "linear", "a linear classifier over "),
-        ("auto", 2.0, "decision-tree", "decision trees of depth "),
+        ("auto", 2.0, "decision-tree", "a draw from decision trees of depth "),
         ("auto", 8.0, "linear", "a draw from decision trees of depth "),
         ("auto", 60.0, "linear", "a draw from decision trees of depth "),
         ("auto", 300.0, "linear", "a draw from decision trees of depth "),
@@ -54,12 +54,13 @@ def test_every_method_gives_a_model(method: str, epsilon: float, kind: str, made
     assert model.guarantee == learner.guarantee_
     assert not model.guarantee.is_private, "seeded"
     assert "NOT PRIVATE" in model.card()
-    assert f"- {'Drawn from' if kind == 'decision-tree' else 'Made by'}: {model.provenance.hypotheses}." in model.card()
+    assert f"- Made by: {model.provenance.hypotheses}." in model.card()
     assert model.provenance.hypotheses.startswith(made_by)
     assert (model.provenance.records, model.provenance.public_rows) == (600, 60)
     assert PublishedModel.from_json(model.to_json()) == model
+    for question in ("decision_function", "predict_proba", "predict_log_proba"):
+        np.testing.assert_array_equal(getattr(model, question)(FRAME), getattr(learner, question)(FRAME))
     if learner.method_ != "tree":
-        np.testing.assert_array_equal(model.decision_function(FRAME), learner.decision_function(FRAME))
         assert ("It asks the tree first" in model.rules()) == (learner.hypothesis_.feature_map.tree is not None)  # type: ignore[attr-defined]
 
 
@@ -70,7 +71,7 @@ def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
     assert account(stage, Context(DecisionTrees(), 600, 3), 1e-6).epsilon == linear.guarantee.epsilon
 
 
-@pytest.mark.parametrize(("epsilon", "steps"), [(8.0, 2), (60.0, 2), (300.0, 5)])
+@pytest.mark.parametrize(("epsilon", "steps"), [(2.0, 2), (8.0, 2), (60.0, 2), (300.0, 5)])
 def test_the_guarantee_of_several_steps_can_be_recomputed_from_the_file(epsilon: float, steps: int) -> None:
     """From the numbers of every step, and the slack of the draw, which no other number in the file says."""
     model = PublishedModel.from_json(PublishedModel.from_learner(fitted("auto", epsilon)).to_json())
@@ -91,6 +92,8 @@ def event_of(found: dict[str, Any], start: str, slack: float | None) -> Event:
         assert slack is not None
         pure = Guarantee(2.0 * numbers["inverse_temperature"] + slack)
         return BoundedRangeEvent(2.0 * numbers["inverse_temperature"] + 2.0 * slack, pure)
+    if "scale" in numbers and len(numbers) == 1:
+        return LeafCountsStage(**numbers).event(context)
     kind = ComparisonStage if "lead" in numbers else LinearStage
     return kind(**numbers).event(context)
 

@@ -23,13 +23,14 @@ from support.onnx_sessions import exported, opened, run
 from support.published_linear import linear_model
 
 from pcqr import Guarantee
+from pcqr.algorithms.leaf_counts import leaf_shares
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.models import PublishedModel
 from pcqr.models.graph import Graph, constant_labels
-from pcqr.records.branching import Leaf, Split
+from pcqr.records.branching import Leaf, Split, leaves_of
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 from pcqr.schema.reading import read, spellings, text_of
@@ -72,6 +73,18 @@ def test_trees_with_three_classes(tmp_path_factory: pytest.TempPathFactory, root
     tree = model(DecisionTree(root, FEATURES), ("red", "grün", "blue"))
     X = hard_points(FEATURES)
     assert labels(exported(tree, tmp_path_factory.mktemp("onnx")), X) == tree.predict(X).tolist()
+
+
+@settings(max_examples=15, deadline=None)
+@given(nodes(4) | nodes(1) | nodes(0), st.integers(0, 10**6))
+def test_trees_with_probabilities(tmp_path_factory: pytest.TempPathFactory, root: Leaf | Split, seed: int) -> None:
+    leaves = leaves_of(root)
+    shares = leaf_shares(np.random.default_rng(seed).normal(size=(len(leaves), 3)), 0.1, [one.label for one in leaves])
+    tree = model(DecisionTree(root, FEATURES).with_shares(shares.tolist()), ("red", "grün", "blue"))
+    session, X = exported(tree, tmp_path_factory.mktemp("onnx")), hard_points(FEATURES)
+    found, probabilities = session.run(["label", "probabilities"], {"X": X})
+    assert found.tolist() == tree.predict(X).tolist()
+    np.testing.assert_array_equal(probabilities, tree.predict_proba(X))
 
 
 @pytest.mark.parametrize("classes", [(0, 1), (-(2**40), 7), (0.25, 1.5), (False, True), ("no", "yes")])

@@ -17,6 +17,7 @@ from support.published import (
     GUARANTEE,
     MODEL,
     SCHEMA,
+    SCORED,
 )
 
 import pcqr.models
@@ -68,7 +69,7 @@ def test_a_file_says_nothing_of_persons_with_few_rows() -> None:
     model = replace(MODEL, guarantee=Guarantee(0.5, unit=Unit.person(3)))
     assert "If the rows (at most 3) of any one of the 1,000 persons were replaced by those of any other" in model.card()
     assert "Adjacency: replace one person, who has at most 3 rows." in model.card()
-    with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD or PERSON in a model file of version 4"):
+    with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD or PERSON in a model file of version 5"):
         model.to_json()
 
 
@@ -138,6 +139,45 @@ class TestJson:
             *("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
         }
 
+    def test_probabilities_at_the_leaves_have_a_version_of_their_own(self) -> None:
+        text = SCORED.to_json()
+        document = json.loads(text)
+        assert (document["version"], document["kind"]) == (5, "decision-tree")
+        assert document["hypothesis"]["then"]["then"] == {"label": "middle", "probabilities": [0.25, 0.5, 0.25]}
+        assert PublishedModel.from_json(text) == SCORED
+        assert PublishedModel.from_json(text).to_json() == text
+        validate = fastjsonschema.compile(
+            json.loads((Path(pcqr.models.__file__).parent / "pcqr-model-5.schema.json").read_text(encoding="utf-8"))
+        )
+        validate(document)
+        with pytest.raises(fastjsonschema.JsonSchemaException):
+            validate(document | {"hypothesis": {"label": "low"}})
+
+    @pytest.mark.parametrize(
+        ("version", "leaf", "message"),
+        [
+            (1, {"label": "low", "probabilities": [0.5, 0.25, 0.25]}, "also probabilities"),
+            (5, {"label": "low"}, "without probabilities"),
+            (5, {"label": "low", "probabilities": 0.5}, "model.hypothesis.probabilities must be a list"),
+            (5, {"label": "low", "probabilities": [0.75, 0.25]}, "a number for each of 3 labels; received '2 numbers'"),
+            (
+                5,
+                {"label": "low", "probabilities": [0.25, 0.5, 0.25]},
+                "model.hypothesis.probabilities must be positive",
+            ),
+            (5, {"label": "low", "probabilities": [1.0, 0.0, 0.0]}, "model.hypothesis.probabilities must be positive"),
+            (5, {"label": "low", "probabilities": [0.5, "a", 0.1]}, r"hypothesis.probabilities\[1\] must be a number"),
+        ],
+    )
+    def test_probabilities_that_are_refused_and_where(self, version: int, leaf: Any, message: str) -> None:
+        written = SCORED if version == 5 else MODEL
+        with pytest.raises(ParameterError, match=message):
+            PublishedModel.from_json(json.dumps(json.loads(written.to_json()) | {"hypothesis": leaf}))
+
+    def test_shares_of_other_labels_make_no_model(self) -> None:
+        with pytest.raises(ParameterError, match="shares of 2 labels"):
+            PublishedModel(SCORED.hypothesis, ("low", "high"), SCHEMA, GUARANTEE)
+
     @pytest.mark.parametrize(
         ("text", "message"),
         [
@@ -146,10 +186,10 @@ class TestJson:
             ('{"format": "other"}', '"format": "pcqr-model"'),
             ('{"format": "pcqr-model", "format": "pcqr-model"}', "format twice"),
             ("[" * 200_000, "JSON document"),
-            (changed({"version": 5}), "model.version must be 1, 3 or 4, which this pcqr reads; received 5"),
+            (changed({"version": 6}), "model.version must be 1, 3, 4 or 5, which this pcqr reads; received 6"),
             (
                 changed({"version": 2}),
-                "model.version must be 1, 3 or 4, which this pcqr reads; received '2, of the linear and boosted models",
+                "model.version must be 1, 3, 4 or 5, which this pcqr reads; received '2, of the linear and boosted",
             ),
             (changed({"version": True}), "model.version"),
             (changed({"version": 1.0}), "model.version"),

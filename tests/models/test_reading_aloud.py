@@ -18,12 +18,12 @@ from pcqr.accounting import NoisySumsEvent
 from pcqr.drawing import LABELS
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
-from pcqr.models import Provenance, PublishedModel, canvas
+from pcqr.models import Provenance, PublishedModel, canvas, picture
 from pcqr.models.canvas import Caption
 from pcqr.models.picture import draw_tree
 from pcqr.models.vocabulary import Vocabulary, apart
 from pcqr.plan.composition import account_for
-from pcqr.records.branching import Leaf, Split
+from pcqr.records.branching import Leaf, Split, leaves_of
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 
@@ -78,6 +78,22 @@ class TestRules:
             "IF age > 50.334 THEN no",
             "IF age > 50.333 AND age ≤ 50.334 THEN yes",
             "IF age ≤ 50.333 THEN no",
+        ]
+
+    def test_the_probability_of_each_label_stands_behind_it(self) -> None:
+        tree = DecisionTree(Split(Predicate(AGE, 30.3), Leaf(0), Leaf(1)), len(SCHEMA.features))
+        scored = replace(model(), hypothesis=tree.with_shares([(0.125, 0.875), (0.9999999, 1e-7)]))
+        assert scored.rules().splitlines() == [
+            "if age > 30.3:",
+            "    predict yes (probability 0.875)",
+            "else:  # age ≤ 30.3",
+            "    predict no (probability 0.999)",
+            "",
+            "Numbers are rounded for reading; the JSON has all digits.",
+        ]
+        assert scored.rules(flat=True).splitlines() == [
+            "IF age > 30.3 THEN yes (probability 0.875)",
+            "IF age ≤ 30.3 THEN no (probability 0.999)",
         ]
 
     def test_short_numbers_are_shown_as_they_are_and_nothing_is_said(self) -> None:
@@ -138,6 +154,13 @@ class TestCard:
         ):
             assert part in card
         assert "NOT PRIVATE" not in card
+
+    def test_of_probabilities_it_says_where_they_come_from(self) -> None:
+        shares = [(0.25, 0.75) if leaf.label else (0.75, 0.25) for leaf in leaves_of(ROOT)]
+        card = replace(model(), hypothesis=DecisionTree(ROOT, 5).with_shares(shares)).card()
+        assert "Its probabilities are shares by noisy counts in each leaf." in card
+        assert "No probabilities" not in card
+        assert "predict yes (probability 0.750)" in card
 
     def test_a_seeded_model_says_so_everywhere(self) -> None:
         assert "NOT PRIVATE" in model(seeded=True).card()
@@ -233,6 +256,15 @@ class TestPicture:
         monkeypatch.setattr(canvas, "write", lambda *parts, **_: seen.append(parts[-1]))
         model().draw(tmp_path / "tree.svg")
         assert "Treated as public: the label names" in seen
+
+    def test_probabilities_stand_behind_the_labels(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        seen: list[str] = []
+        monkeypatch.setattr(picture, "write", lambda *parts, **_: seen.append(parts[3]))
+        model().draw(tmp_path / "tree.svg")
+        assert seen.count("yes") == 2 + 5, "two leaves, and a word on the way to each of the other boxes"
+        shares = [(0.25, 0.75) if leaf.label else (0.75, 0.25) for leaf in leaves_of(ROOT)]
+        replace(model(), hypothesis=DecisionTree(ROOT, 5).with_shares(shares)).draw(tmp_path / "shares.svg")
+        assert seen.count("yes 0.750") == 2
 
     def test_white_on_every_label_colour_can_be_read(self) -> None:
         for colour in LABELS:

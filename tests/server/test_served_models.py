@@ -7,17 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.published import MODEL as TREE
-from support.published import SCHEMA
+from support.published import SCHEMA, SCORED
 from support.published_linear import linear_model, people
 
+from pcqr.models import PublishedModel
 from pcqr.server.served import ServedModel
 
 POINTS = SCHEMA.encode(people(40))
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_head_has_scores_and_probabilities(classes: int) -> None:
-    model = linear_model("both", classes)
+@pytest.mark.parametrize("model", [linear_model("both", 2), linear_model("both", 3), SCORED])
+def test_linear_classifiers_and_trees_with_shares_have_scores_and_probabilities(model: PublishedModel) -> None:
+    classes = len(model.classes)
     served = ServedModel("m", model, Path("m"))
     width = [] if classes == 2 else [classes]
     assert [(each["name"], each["shape"]) for each in served.outputs] == [
@@ -30,7 +31,7 @@ def test_a_head_has_scores_and_probabilities(classes: int) -> None:
     assert set(served.predict(POINTS)) == {"label"}
 
 
-def test_a_tree_has_labels_alone() -> None:
+def test_a_tree_without_shares_has_labels_alone() -> None:
     served = ServedModel("m", TREE, Path("m"))
     assert [each["name"] for each in served.outputs] == ["label"]
     assert set(served.predict(POINTS, ("score", "probability"))) == {"label"}

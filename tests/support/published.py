@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pcqr import (
@@ -37,6 +38,9 @@ MODEL = PublishedModel(
     GUARANTEE,
     Provenance("decision trees of depth 2", 1000, 50, (Predicate(AGE, 1 / 3),), 0.25, 1e-10, (("pcqr", "0.1.0"),)),
 )
+SHARES = ((0.25, 0.5, 0.25), (0.75, 0.125, 0.125), (0.2, 0.1, 0.7), (0.4, 0.3, 0.3))
+SCORED = replace(MODEL, hypothesis=TREE.with_shares(SHARES))
+"""The same with probabilities at its leaves."""
 PEOPLE: dict[str, list[Any]] = {
     "gain": [6000, 0, 5119, 0],
     "work": ["Private", "State", "Private", None],

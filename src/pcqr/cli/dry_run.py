@@ -18,6 +18,7 @@ from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf, Predicate, 
 from pcqr.models import Provenance, PublishedModel
 from pcqr.plan import Context, DrawStage, LinearStage, Sequence, account, counted
 from pcqr.plan.composition import parts_of
+from pcqr.records.branching import leaves_of
 from pcqr.records.feature_map import FeatureMap
 
 LONG = 5e9
@@ -76,7 +77,7 @@ def told(dry_run: DryRun, records: int, parts: Parts | None = None) -> dict[str,
     for place, stage in enumerate(steps if len(steps) > 1 else (), start=1):
         cost = rounded_text(account(stage, context, plan.delta).epsilon, 3)
         lines[f"step {place}"] = f"{stage.words(context)}; ε = {cost} by itself"
-    if len(steps) > 1:
+    if parts_of(plan.stage, LinearStage) and len(steps) > 1:
         lines["together"] = "noise adds up by squares, so that all steps cost less than the sum of their ε"
     if dry_run.maps:
         lines["columns"] = f"{next(iter(dry_run.maps.values())).features:,}, once they are encoded"
@@ -97,7 +98,7 @@ def announcement(dry_run: DryRun, records: int, parts: Parts | None = None) -> s
     if steps <= LONG and parts is None:
         return None
     made = dry_run.plan.stage.words(_context(dry_run, records))
-    shorter = " --depth makes it shorter." if isinstance(dry_run.plan.stage, DrawStage) else ""
+    shorter = " --depth makes it shorter." if not _longest(dry_run) else ""
     takes = (
         [] if parts is None else [f"{name.capitalize()}: {words}." for name, words in parts.in_words(dry_run).items()]
     )
@@ -172,7 +173,9 @@ def _made_up(dry_run: DryRun, labels: int, shown: Shown) -> Iterator[Hypothesis]
         if has_tree:
             yield _zero(_beside(features, tree, shown, labels), labels)
     if has_tree and not dry_run.maps:
-        yield DecisionTree(tree, width)
+        drawn = DecisionTree(tree, width)
+        rows = (np.arange(labels) == leaf.label for leaf in leaves_of(tree))
+        yield drawn.with_shares([((1.0 + row) / (labels + 1.0)).tolist() for row in rows])
 
 
 def _zero(features: FeatureMap, labels: int) -> LinearClassifier:

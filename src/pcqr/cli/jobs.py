@@ -350,13 +350,11 @@ class Predict:
     drop: Drop = field(default_factory=list)
     scores: Annotated[
         bool,
-        typer.Option("--scores", help="Add the scores of a linear classifier."),
+        typer.Option("--scores", help="Add the scores: margins of a linear classifier, log-odds of a tree."),
     ] = False
     probabilities: Annotated[
         bool,
-        typer.Option(
-            "--probabilities", help="Add the probabilities of a linear classifier. Not calibrated on private records."
-        ),
+        typer.Option("--probabilities", help="Add the probability of each label, where the model has some."),
     ] = False
     overwrite: Overwrite = False
 

@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.published import Maps, publish
@@ -23,7 +22,7 @@ from pcqr.estimators.published import PublishedEstimator
 from pcqr.gpu.device import DeviceChoice, Found, find_gpu
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.hypotheses.trees import DecisionTrees
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.plan import Budget, PublishedPlan
 from pcqr.planning import Request
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
@@ -44,10 +43,6 @@ MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
 FEWEST = 10
 """n·ε below which nothing is published: it would be noise, whatever the records say."""
-
-
-def _has_margins(classifier: PrivateClassifier) -> bool:
-    return isinstance(getattr(classifier, "hypothesis_", None), LinearClassifier)
 
 
 @dataclass(frozen=True)
@@ -74,13 +69,14 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     epsilon : float, default 1.0
         ε, the whole of the privacy loss, charged at `fit`.
     delta : float, default 1e-6
-        δ of the same promise. One tree is pure and spends none: 0 is allowed with method="tree".
+        δ of the same promise. A tree alone is pure and spends none: 0 is allowed with method="tree".
     method : {"auto", "tree", "linear"}, default "auto"
-        "tree": one exact draw over all trees of a depth. "linear": DP gradient descent [1]_ [2]_ over public predicates
-        and, from n·ε = 30,000 on, random ferns; from 150,000 on two pilots choose how many. Below 8,000 the weights
-        are those of empirical Bayes, by two noisy sums and the public rows. "auto": a tree below n·ε = 3,000; from
-        there on a linear classifier beside a tree, whose label is one more column of it; where features are dense, a
-        linear classifier. All of it is paid for out of ε (`pcqr.planning.classifiers.rule`).
+        "tree": one exact draw over all trees of a depth, and noisy counts at its leaves, for probabilities. "linear":
+        DP gradient descent [1]_ [2]_ over public predicates and, from n·ε = 30,000 on, random ferns; from 150,000 on
+        two pilots choose how many. Below 8,000 the weights are those of empirical Bayes, by two noisy sums and the
+        public rows. "auto": a tree below n·ε = 3,000; from there on a linear classifier beside a tree, whose label is
+        one more column of it; where features are dense, a linear classifier. All of it is paid for out of ε
+        (`pcqr.planning.classifiers.rule`).
     features : {"auto", "predicates", "dense"}, default "auto"
         What a linear classifier reads. "predicates": public predicates, which suit tables of numbers and categories.
         "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
@@ -150,6 +146,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     array([1, 0])
     >>> classifier.method_, classifier.guarantee_.is_pure, classifier.guarantee_.within(1.0, 0.0)
     ('tree', True, True)
+    >>> (classifier.predict_proba([[2.0, 0.0], [-2.0, 0.0]]).argmax(axis=1) == [1, 0]).all()
+    np.True_
     """
 
     epsilon: float = 1.0
@@ -176,30 +174,38 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         check_is_fitted(self, "plan_")
         return "linear" if isinstance(self.hypothesis_, LinearClassifier) else "tree"
 
-    @available_if(_has_margins)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
 
-        With more than two classes one column for each, and the largest decides.
+        Margins of a linear classifier, log-odds of a tree. With more than two classes there is one column for each, of
+        margins or of log-probabilities, and the largest decides.
         """
         check_is_fitted(self, "plan_")
-        if isinstance(self.hypothesis_, LinearClassifier):
-            return self.hypothesis_.decision_function(self._table(X, self.schema_))
-        raise AttributeError("decision_function")
+        return self._scored.decision_function(self._table(X, self.schema_))
 
-    @available_if(_has_margins)  # type: ignore[untyped-decorator]
     @np.errstate(all="ignore")
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return a probability of each class for each row of `X`: a function of margins, for linear classifiers alone.
+        """Return a probability of each class for each row of `X`: `predict` gives the class with the largest.
 
-        Post-processing of the published weights, which costs nothing. They carry noise, and nothing was calibrated on
-        the private records.
+        Post-processing of what was published, which costs nothing. Those of a linear classifier are a function of its
+        margins. Those of a tree are the shares of the labels in the leaf, by noisy counts, drawn towards the shares of
+        the whole table, where the leaf's label is always ahead.
         """
         check_is_fitted(self, "plan_")
-        if isinstance(self.hypothesis_, LinearClassifier):
-            return self.hypothesis_.predict_proba(self._table(X, self.schema_))
-        raise AttributeError("predict_proba")
+        return self._scored.predict_proba(self._table(X, self.schema_))
+
+    @np.errstate(all="ignore")
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the natural logarithms of `predict_proba`."""
+        logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return logarithms
+
+    @property
+    def _scored(self) -> LinearClassifier | DecisionTree:
+        if not isinstance(self.hypothesis_, LinearClassifier | DecisionTree):
+            raise AssertionError("A tree with shares or a linear classifier is published.")
+        return self.hypothesis_
 
     def _takes_several_labels(self) -> bool:
         return True

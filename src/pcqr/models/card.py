@@ -157,8 +157,9 @@ def _loading() -> str:
         "model.predict(frame)                        # a data frame, an Arrow table or a dict of columns"
     )
     onnx = (
-        "`model.onnx`, where it is there, takes the same columns and gives the same labels, by onnxruntime alone. "
-        "Numbers are float64 with NaN for gaps, dates are days since 1970-01-01, all else is text."
+        "`model.onnx`, where it is there, takes the same columns and gives the same labels, and probabilities where "
+        "there are some, by onnxruntime alone. Numbers are float64 with NaN for gaps, dates are days since 1970-01-01, "
+        "all else is text."
     )
     return f"## How to load it\n\n```python\n{code}\n```\n\n{onnx}"
 

@@ -17,11 +17,11 @@ from pcqr.schema import Schema
 if TYPE_CHECKING:
     from pcqr.models.published import PublishedModel
 
-FORMAT, VERSIONS = "pcqr-model", (1, 3, 4)
+FORMAT, VERSIONS = "pcqr-model", (1, 3, 4, 5)
 DROPPED = 2
 """The version of linear and boosted models, which were dropped before the first version of pcqr."""
 WITH_EFFECTS = 4
-"""From this version on a model has a key for its main effects."""
+"""The version whose models have a key for their main effects."""
 _KEYS = ("format", "version", "kind", "classes", "schema", "hypothesis", "guarantee", "provenance")
 
 
@@ -37,7 +37,7 @@ def written(model: PublishedModel) -> str:
         "guarantee": describe_guarantee(model.guarantee, VERSIONS[-1]),
         "provenance": model.provenance.describe(model.vocabulary, model.kind.version),
     }
-    if model.kind.version >= WITH_EFFECTS:
+    if model.kind.version == WITH_EFFECTS:
         document["effects"] = None if model.effects is None else model.effects.describe()
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -56,7 +56,7 @@ def restored(text: str) -> dict[str, Any]:
             if version == DROPPED
             else version,
         )
-    read_object(document, "model", (*_KEYS, "effects") if version >= WITH_EFFECTS else _KEYS)
+    read_object(document, "model", (*_KEYS, "effects") if version == WITH_EFFECTS else _KEYS)
     kind = kind_named(document["kind"], version)
     classes = checked_classes(read_list(document["classes"], "model.classes"))
     if not isinstance(document["schema"], dict):

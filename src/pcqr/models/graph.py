@@ -9,7 +9,7 @@ there: by ONNX's definition of `Gather` that is an error, and a runtime names th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -198,16 +198,32 @@ def _indicators(column: Column, texts: str, graph: Graph) -> str:
 
 
 def tree_labels(root: Leaf | Split, graph: Graph) -> str:
-    """Ask all questions of the tree at once, then choose from the leaves up."""
+    """Add the label of the leaf that each record comes to."""
+    return _chosen(root, graph, iter([leaf.label for leaf in _leaves(root)]))
+
+
+def tree_probabilities(root: Leaf | Split, graph: Graph) -> str:
+    """Return the labels; the probabilities at the leaves become an output of their own."""
+    leaves = _leaves(root)
+    shares = np.array([leaf.shares for leaf in leaves], dtype=np.float64)
+    reached = _chosen(root, graph, iter(range(len(leaves))))
+    found = graph.add("Gather", graph.array(shares), reached, axis=0)
+    graph.add_output(PROBABILITIES, found, "DOUBLE", [shares.shape[1]])
+    labels = graph.constant("INT64", [leaf.label for leaf in leaves], [len(leaves)])
+    return graph.add("Gather", labels, reached)
+
+
+def _chosen(root: Leaf | Split, graph: Graph, values: Iterator[int]) -> str:
+    """Ask all questions of the tree at once, then choose from the leaves up: one of `values` for each of `_leaves`."""
     if isinstance(root, Leaf):
-        return constant_labels(root.label, graph)
+        return constant_labels(next(values), graph)
     splits = _splits(root)
     holds = answers([split.predicate for split in splits], graph)
     place = iter(range(len(splits)))
 
     def chosen(node: Leaf | Split) -> str:
         if isinstance(node, Leaf):
-            return graph.constant("INT64", [node.label], [])
+            return graph.constant("INT64", [next(values)], [])
         position = graph.constant("INT64", [next(place)], [])
         return graph.add("Where", graph.add("Gather", holds, position, axis=1), chosen(node.holds), chosen(node.fails))
 
@@ -234,8 +250,13 @@ def sign_labels(scores: str, graph: Graph) -> str:
 
 
 def _splits(node: Leaf | Split) -> list[Split]:
-    """In the order in which `tree_labels` comes to them: a node, then what it holds for, then what it fails for."""
+    """In the order in which `_chosen` comes to them: a node, then what it holds for, then what it fails for."""
     return [] if isinstance(node, Leaf) else [node, *_splits(node.holds), *_splits(node.fails)]
+
+
+def _leaves(node: Leaf | Split) -> list[Leaf]:
+    """In the same order."""
+    return [node] if isinstance(node, Leaf) else [*_leaves(node.holds), *_leaves(node.fails)]
 
 
 def _kind(classes: Sequence[LabelName]) -> str:

@@ -29,6 +29,14 @@ ONE_DRAW = (
 ROUNDED = "Numbers are rounded for reading; the JSON has all digits."
 
 
+SHARES_AT_LEAVES = (
+    "Its probabilities are shares by noisy counts in each leaf. The fewer records a leaf has, the nearer they are to "
+    "those of the whole table, and the leaf's label is always ahead. Check them against labelled rows of your own.",
+    ONE_DRAW[1],
+)
+"""The same for a tree with probabilities."""
+
+
 class Kind(ABC, Generic[H]):
     """One kind of hypothesis. `name` is its name in JSON, `title` its name for people, after "a".
 
@@ -41,6 +49,10 @@ class Kind(ABC, Generic[H]):
     hypothesis: ClassVar[type[Hypothesis]]
     version: ClassVar[int]
     limits: ClassVar[tuple[str, ...]]
+
+    def holds(self, hypothesis: object) -> bool:
+        """Is the hypothesis of this kind?"""
+        return isinstance(hypothesis, self.hypothesis)
 
     @abstractmethod
     def check(self, hypothesis: H, words: Vocabulary) -> None:
@@ -84,8 +96,6 @@ class ScoredKind(Kind[H]):
 
     All of them are post-processing: it costs nothing to show them.
     """
-
-    version = 4
 
     @abstractmethod
     def scores(self, hypothesis: H, points: Points) -> NDArray[np.float64]:

@@ -12,10 +12,11 @@ from pcqr.errors import ParameterError
 from pcqr.models.kind import Kind
 from pcqr.models.linear import LinearKind
 from pcqr.models.regions import ConstantKind, HalfspaceKind, IntervalKind, IntervalUnionKind, RectangleKind
-from pcqr.models.tree_kinds import DecisionTreeKind, StumpKind, ThresholdKind
+from pcqr.models.tree_kinds import DecisionTreeKind, ScoredTreeKind, StumpKind, ThresholdKind
 
 KINDS: tuple[Kind[Any], ...] = (
     DecisionTreeKind(),
+    ScoredTreeKind(),
     StumpKind(),
     ThresholdKind(),
     LinearKind(),
@@ -29,9 +30,11 @@ KINDS: tuple[Kind[Any], ...] = (
 
 def kind_of(hypothesis: object) -> Kind[Any]:
     for kind in KINDS:
-        if isinstance(hypothesis, kind.hypothesis):
+        if kind.holds(hypothesis):
             return kind
-    raise ParameterError("hypothesis", f"a {' or '.join(kind.title for kind in KINDS)}", type(hypothesis).__name__)
+    raise ParameterError(
+        "hypothesis", f"a {' or '.join(dict.fromkeys(kind.title for kind in KINDS))}", type(hypothesis).__name__
+    )
 
 
 def kind_named(name: object, version: int) -> Kind[Any]:

@@ -17,10 +17,9 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.naming import name_of
-from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models.linear_tree import asked_of_columns
 from pcqr.models.provenance import Provenance
-from pcqr.plan import Context, DrawStage, Plan, UniversalPlan
+from pcqr.plan import Context, DrawStage, LeafCountsStage, Plan, Sequence, UniversalPlan
 from pcqr.plan.composition import parts_of
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
@@ -60,25 +59,29 @@ def provenance_of(learner: Learner) -> Provenance:
     plan: Plan = learner.plan_
     stages: Any = plan.stages  # a dataclass, as every stage is
     context = Context(learner.hypotheses_, learner.n_records_, learner.n_features_in_)
-    draw = _draw(plan)
-    has_settings = draw is None and not isinstance(learner.hypothesis_, DecisionTree)  # whose file has none
+    draw, is_one_draw = _draw(plan), isinstance(plan.stages, DrawStage) or isinstance(plan, UniversalPlan)
     return Provenance(
-        hypotheses=plan.stages.words(context) if draw is None else name_of(learner.hypotheses_, learner.n_records_),
+        hypotheses=name_of(learner.hypotheses_, learner.n_records_) if is_one_draw else plan.stages.words(context),
         records=learner.n_records_,
         public_rows=_public_rows(learner),
         predicates=_predicates(learner),
         inverse_temperature=None if draw is None else draw.inverse_temperature,
         numerical_slack=_numerical_slack(learner, context),
         versions=current_versions(),
-        settings=tuple(_numbers(asdict(stages))) if has_settings else (),
+        settings=tuple(_numbers(asdict(stages))) if not is_one_draw else (),
     )
 
 
 def _draw(plan: Plan) -> DrawStage | None:
-    """The draw that is published: that of a plan of one draw, or the last of a universal release."""
-    if isinstance(plan.stages, DrawStage):
-        return plan.stages
-    return plan.publish if isinstance(plan, UniversalPlan) else None
+    """The draw that is published, with counts at its leaves or without, or the last of a universal release."""
+    if isinstance(plan, UniversalPlan):
+        return plan.publish
+    match plan.stages:
+        case DrawStage() as draw:
+            return draw
+        case Sequence((DrawStage() as draw, LeafCountsStage())):
+            return draw
+    return None
 
 
 def _predicates(learner: Learner) -> tuple[Predicate, ...] | None:

@@ -40,6 +40,7 @@ _TREE_DRAWN = "The tree beside it is one random draw: which questions it asks sa
 class LinearKind(ScoredKind[LinearClassifier]):
     """Over questions, without ferns or a tree: a scorecard. Else: main effects, which are a part of it and not all."""
 
+    version = 4
     name = "linear"
     title = "private linear classifier"
     hypothesis = LinearClassifier

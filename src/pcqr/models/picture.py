@@ -72,7 +72,9 @@ def _boxes(node: Leaf | Split, words: Vocabulary, depth: int) -> list[Box]:
     """The boxes of a node and of everything under it, the node's own first."""
     if isinstance(node, Leaf):
         fill = None if words.classes[node.label] is None else LABELS[node.label % len(LABELS)]
-        return [Box(_wrapped(words.label(node.label)), depth, is_leaf=True, fill=fill)]
+        return [
+            Box(_wrapped(f"{words.label(node.label)} {words.share(node)}".rstrip()), depth, is_leaf=True, fill=fill)
+        ]
     holds, fails = _boxes(node.holds, words, depth + 1), _boxes(node.fails, words, depth + 1)
     text = words.condition(node.predicate, holds=True)
     return [Box(_wrapped(text + "?"), depth, is_leaf=False, children=(holds[0], fails[0])), *holds, *fails]

@@ -46,9 +46,9 @@ def _has_scores(model: PublishedModel) -> bool:
 class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A published classifier: a hypothesis with the words to read it and the guarantee that it was released under.
 
-    Everything here is public: the drawn hypothesis, paid for by `guarantee`, and public facts. Counts in leaves,
-    training accuracy, class shares or the log-probability of the draw are functions of the private records that nobody
-    paid for, so there is no field for them; a picture with counts would be another, unprotected release.
+    Everything here is public: the hypothesis, paid for by `guarantee`, and public facts. The probabilities at the
+    leaves of a tree follow from noisy counts that the guarantee covers. Exact counts, training accuracy or the
+    log-probability of the draw are functions of the private records that nobody paid for: there is no field for them.
 
     It is a classifier for scikit-learn that has been fitted already: `predict`, `score`, `classes_`; `fit` changes
     nothing and `clone` gives the model itself.
@@ -196,8 +196,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
 
-        For linear classifiers alone. With more than two classes there is one column for each, and the largest decides.
-        It depends on the published weights and on `X`, so it costs nothing. It is no probability and not calibrated.
+        For linear classifiers (margins) and trees with probabilities (log-odds). With more than two classes there is
+        one column for each, and the largest decides. It depends on what is published and on `X`, so it costs nothing.
         """
         if not isinstance(self.kind, ScoredKind):
             raise AssertionError("`available_if` asks for scores.")
@@ -207,13 +207,20 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """How likely each label is for each row of `X`, as the model has it: one column a label, in their order.
 
-        For linear classifiers alone: the logistic function of `decision_function`, or softmax for several labels. That
-        is post-processing of released weights, so it costs nothing. It is not calibrated on the private records. Where
-        that matters, check it against labelled rows of your own.
+        For linear classifiers, where it is a function of the margins that nothing calibrated on the private records,
+        and for trees with shares of the labels at their leaves, as `PrivateClassifier` publishes them. Both are
+        post-processing and cost nothing. Check them against labelled rows of your own.
         """
         if not isinstance(self.kind, ScoredKind):
             raise AssertionError("`available_if` asks for probabilities.")
         return self.kind.probabilities(self.hypothesis, self.points(X))
+
+    @available_if(_has_scores)  # type: ignore[untyped-decorator]
+    @np.errstate(divide="ignore")
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the natural logarithms of `predict_proba`, for the same models."""
+        logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return logarithms
 
     def importances(self, X: Any, *, repeats: int = REPEATS, seed: int = 0) -> Importances:
         """Which columns matter, from PUBLIC rows `X`: see `pcqr.models.importances`."""
@@ -294,7 +301,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self if found is None else replace(self, effects=found)
 
     def rules(self, *, flat: bool = False) -> str:
-        """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf.
+        """The model as text. Trees: nested if and else or, if `flat`, one IF … AND … THEN line for each leaf, with the
+        probability of its label where it has one.
 
         Linear classifiers of questions alone: a scorecard, column by column, or one question a line, the largest points
         first. Other linear classifiers: their tree, where they have one, and what each column does on average. Numbers
@@ -322,7 +330,9 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # To carry away --------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """The model as JSON, described by `pcqr-model-1.schema.json`, or by version 3 or 4 for other kinds.
+        """The model as JSON, described by `pcqr-model-5.schema.json` for a tree with probabilities.
+
+        Other trees have version 1, intervals, rectangles and half-planes 3, linear classifiers 4.
 
         Returns
         -------
@@ -374,7 +384,8 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Where to. Inputs: one for each column of the schema, named like it, records × 1. Numbers are float64 with
             NaN for gaps, dates are days since 1970-01-01 in float64, categories are texts. A model of an array without
             names has one input `X`, records × columns. Outputs: `label`, the names; `probabilities`, records × labels,
-            for linear classifiers. The guarantee, the labels and the columns are in the metadata.
+            for linear classifiers and for trees that have some. The guarantee, the labels and the columns are in the
+            metadata.
 
         Raises
         ------

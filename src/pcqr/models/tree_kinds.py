@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pcqr.errors import ParameterError
+from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.models.canvas import Caption
-from pcqr.models.graph import Graph, tree_labels
-from pcqr.models.kind import ONE_DRAW, H, Kind
+from pcqr.models.effects import Effects
+from pcqr.models.graph import Graph, tree_labels, tree_probabilities
+from pcqr.models.kind import ONE_DRAW, SHARES_AT_LEAVES, H, Kind, ScoredKind
 from pcqr.models.picture import draw_tree
 from pcqr.models.possible import without_impossible
 from pcqr.models.rules import flat_rules, indented_rules, predicates_of
@@ -22,6 +27,7 @@ from pcqr.models.trees import check_node, describe_node, describe_question, rest
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.records.branching import Leaf, Split
 from pcqr.records.predicates import Predicate
+from pcqr.schema import Schema
 
 
 class TreeKind(Kind[H]):
@@ -64,6 +70,9 @@ class DecisionTreeKind(TreeKind[DecisionTree]):
     title = "decision tree"
     hypothesis = DecisionTree
 
+    def holds(self, hypothesis: object) -> bool:
+        return isinstance(hypothesis, DecisionTree) and not hypothesis.has_shares
+
     def as_tree(self, hypothesis: DecisionTree) -> DecisionTree:
         return hypothesis
 
@@ -72,6 +81,31 @@ class DecisionTreeKind(TreeKind[DecisionTree]):
 
     def restore(self, value: object, where: str, words: Vocabulary) -> DecisionTree:
         return DecisionTree(restore_node(value, where, words), len(words.features))
+
+
+class ScoredTreeKind(DecisionTreeKind, ScoredKind[DecisionTree]):
+    """A decision tree with a probability of each label at its leaves."""
+
+    version = 5
+    limits = SHARES_AT_LEAVES
+
+    def holds(self, hypothesis: object) -> bool:
+        return isinstance(hypothesis, DecisionTree) and hypothesis.has_shares
+
+    def restore(self, value: object, where: str, words: Vocabulary) -> DecisionTree:
+        return DecisionTree(restore_node(value, where, words, has_shares=True), len(words.features))
+
+    def add_labels(self, hypothesis: DecisionTree, graph: Graph) -> str:
+        return tree_probabilities(hypothesis.root, graph)
+
+    def scores(self, hypothesis: DecisionTree, points: Points) -> NDArray[np.float64]:
+        return hypothesis.decision_function(points)
+
+    def probabilities(self, hypothesis: DecisionTree, points: Points) -> NDArray[np.float64]:
+        return hypothesis.predict_proba(points)
+
+    def effects(self, hypothesis: DecisionTree, schema: Schema, points: Points | None) -> Effects | None:  # noqa: ARG002
+        return None
 
 
 class StumpKind(TreeKind[Stump]):

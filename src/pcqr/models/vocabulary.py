@@ -13,6 +13,7 @@ import numpy as np
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import MOST_LABELS
+from pcqr.records.branching import Leaf
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Feature, Schema
 from pcqr.schema.cells import is_unicode
@@ -24,6 +25,8 @@ LabelName = str | int | float | bool
 
 _FEWEST, _SHORT, _MOST = 4, 7, 17
 """Digits that a rounded number has at least; that a number shown as it is has at most; that tell all numbers apart."""
+_SUREST = 0.999
+"""Of three digits: no share is 1."""
 _MANY = 12
 """Categories of a column that are listed; the rest is counted. All of them are in the schema."""
 
@@ -52,6 +55,13 @@ class Vocabulary:
     def verdict(self, label: int) -> str:
         """What a leaf does, as the last words of a rule."""
         return f"predict {self.label(label)}"
+
+    def share(self, leaf: Leaf) -> str:
+        """The probability of the leaf's label; nothing where the leaf has none."""
+        if leaf.shares is None:
+            return ""
+        share = leaf.shares[leaf.label]
+        return number(share) if self.texts is None else f"{min(share, _SUREST):.3f}"
 
     def label_of(self, name: object) -> int | None:
         """The label called `name`, else None. Strict: true is not 1."""

@@ -20,18 +20,21 @@ from pcqr.plan import (
     ComparisonStage,
     Context,
     DrawStage,
+    LeafCountsStage,
     LinearStage,
     PublishedPlan,
     Sequence,
     Stage,
     account,
 )
+from pcqr.plan.composition import parts_of
 from pcqr.planning import Request
 from pcqr.planning.classifiers.linear import linear_predicates
 from pcqr.planning.classifiers.published import Maps, feature_maps, plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import (
     COMPARISON_SHARE,
+    LEAF_SHARE,
     PILOT_SHARE,
     TREE_SHARE,
     Choice,
@@ -162,7 +165,7 @@ def planned(
 def test_the_kinds_of_plans() -> None:
     some, mostly = "some ferns", "mostly ferns"
     piloted = [some, mostly, "Comparison", {some, mostly}]
-    assert kinds(planned(700).stage) == kinds(planned(10**6, "tree").stage) == "Draw"
+    assert kinds(planned(700).stage) == kinds(planned(10**6, "tree").stage) == ["Draw", "LeafCounts"]
     assert kinds(planned(3_000).stage) == ["Draw", "plain"]
     assert kinds(planned(30_000).stage) == ["Draw", some]
     assert kinds(planned(150_000).stage) == ["Draw", *piloted]
@@ -214,7 +217,7 @@ def test_every_plan_keeps_its_budget_and_uses_it_up(
     assert plan.guarantee.within(epsilon, delta)
     # Where the grid of millions of cells is no longer small beside δ, the figure jumps, and a part of ε stays unused.
     assert plan.guarantee.epsilon > (0.999 if epsilon <= 1.0 and delta >= 1e-6 else 0.9) * epsilon
-    assert plan.guarantee.is_pure is isinstance(plan.stage, DrawStage)
+    assert plan.guarantee.is_pure is bool(parts_of(plan.stage, LeafCountsStage))
     assert plan.guarantee.rho is not None
 
 
@@ -239,6 +242,28 @@ def test_shares_of_mu_add_up_by_squares(method: Choice, epsilon: float) -> None:
     assert mu(comparison) / whole == pytest.approx(0.14)
     assert options[0] / whole == pytest.approx(math.sqrt(1 - 2 * 0.2**2 - 0.14**2))
     assert (PILOT_SHARE, COMPARISON_SHARE, TREE_SHARE) == (0.2, 0.14, 0.2)
+
+
+@settings(max_examples=200, deadline=None)
+@given(epsilon=st.floats(0.001, 100.0), records=st.sampled_from([50, 2_000, 10**7]), labels=st.sampled_from([2, 7]))
+def test_a_tree_and_the_counts_at_its_leaves_use_up_epsilon_and_no_delta(
+    epsilon: float, records: int, labels: int
+) -> None:
+    trees = replace(TREES, labels=labels)
+    asked = request(epsilon=epsilon, records=records, hypotheses=trees)
+    plan = plan_published(asked, "tree")
+    assert isinstance(plan.stage, Sequence)
+    draw, counts = plan.stage.stages
+    assert isinstance(draw, DrawStage)
+    assert isinstance(counts, LeafCountsStage)
+    context = Context(trees, records, 1)
+    alone = [account(stage, context).epsilon for stage in (draw, counts)]
+    assert alone == [pytest.approx((1.0 - LEAF_SHARE) * epsilon), pytest.approx(LEAF_SHARE * epsilon)]
+    assert alone[1] <= LEAF_SHARE * epsilon
+    assert math.fsum(alone) <= plan.guarantee.epsilon <= epsilon
+    assert plan.guarantee.epsilon > (1.0 - 1e-11) * epsilon
+    assert (plan.guarantee.delta, plan.guarantee.proof) == (0.0, "leaf_counts")
+    assert plan.guarantee.steps[-1] == f"noisy counts at its leaves: 2/b, b = {counts.scale:.6g}"
 
 
 def test_the_tree_of_pilots_has_its_share_of_epsilon() -> None:

@@ -2,13 +2,15 @@
 
 `method="auto"` chooses by a rule on public numbers alone (`pcqr.planning.classifiers.rule.choose`). Gaussian noise adds
 up by squares: pilots with a share k of the Gaussian-DP parameter μ each, and a comparison with c of it, leave
-√(1 − 2k² − c²) of μ for the linear classifier. The tree is of bounded range, and costs less than its share of ε.
+√(1 − 2k² − c²) of μ for the linear classifier. The tree is of bounded range, and costs less than its share of ε. A tree
+alone has noisy counts at its leaves, for its probabilities: both are pure.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import get_args
 
 from pcqr.accounting import BoundedRangeEvent
@@ -16,14 +18,33 @@ from pcqr.algorithms.linear import Shape, shape_of
 from pcqr.algorithms.published import may_use_empirical_bayes, most_coordinates
 from pcqr.checks import check_delta
 from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
-from pcqr.plan import Branch, ComparisonStage, Context, DrawStage, LinearStage, PublishedPlan, Sequence, Stage, account
+from pcqr.plan import (
+    Branch,
+    ComparisonStage,
+    Context,
+    DrawStage,
+    LeafCountsStage,
+    LinearStage,
+    PublishedPlan,
+    Sequence,
+    Stage,
+    account,
+)
 from pcqr.plan.linear import LARGEST_TERM, MapName
-from pcqr.planning import plan_semi_private
 from pcqr.planning.classifiers.linear import coordinates, largest_mu, make_feature_map, noise_scale, stage_for
 from pcqr.planning.classifiers.recipes import DENSE_AS_IT_IS, Recipe, recipe_for
-from pcqr.planning.classifiers.rule import COMPARISON_SHARE, PILOT_SHARE, TREE_SHARE, Choice, Construction, choose
+from pcqr.planning.classifiers.rule import (
+    COMPARISON_SHARE,
+    LEAF_SHARE,
+    PILOT_SHARE,
+    TREE_SHARE,
+    Choice,
+    Construction,
+    choose,
+)
 from pcqr.planning.request import Request
 from pcqr.records.arrays import Points
 from pcqr.records.feature_map import FeatureMap
@@ -57,7 +78,7 @@ def feature_maps(
 def plan_published(
     request: Request, method: Choice, maps: Maps | None = None, *, public: Points | None = None
 ) -> PublishedPlan:
-    """Return a plan within (ε, δ) for the method, or for what `choose` picks. One tree is pure: its δ is 0.
+    """Return a plan within (ε, δ) for the method, or for what `choose` picks. A tree alone is pure: its δ is 0.
 
     A linear classifier is planned for `maps`, the public feature maps that `feature_maps` or `dense_features` makes.
     With two of them pilots choose. On a dense one there is no tree beside it.
@@ -68,24 +89,38 @@ def plan_published(
     trees = request.hypotheses
     if not isinstance(trees, DecisionTrees):
         raise ParameterError("hypotheses", "decision trees, whose public predicates all methods share", trees)
-    chosen = choose(request.records, request.epsilon, method)
+    chosen, context = (
+        choose(request.records, request.epsilon, method),
+        Context(trees, request.records, request.features),
+    )
     if not chosen.maps and not (maps and "dense" in maps):
-        return plan_semi_private(request)
+        return _tree_with_counts(request, trees, context)
     if not maps:
         raise ParameterError("maps", "a feature map for the linear classifier", None)
     check_delta(request.delta)
-    context = Context(trees, request.records, request.features)
-    draw = _draw(request, trees) if chosen.has_tree and "dense" not in maps else None
+    draw = _draw(request, trees, TREE_SHARE * request.epsilon) if chosen.has_tree and "dense" not in maps else None
     stage = _with_linear(request, trees, maps, context, draw, public)
-    guarantee = account(stage, context, request.delta)
+    return _planned(request, stage, account(stage, context, request.delta))
+
+
+def _planned(request: Request, stage: Stage, guarantee: Guarantee) -> PublishedPlan:
     if not guarantee.within(request.epsilon, request.delta):
         raise AssertionError(f"The plan gives {guarantee}, more than {request.budget}.")
     return PublishedPlan(**request.promise(guarantee), stage=stage)
 
 
-def _draw(request: Request, trees: DecisionTrees) -> DrawStage:
-    share = TREE_SHARE * request.epsilon
-    return DrawStage(inverse_temperature_for(trees, share, records=request.records, features=request.features))
+def _tree_with_counts(request: Request, trees: DecisionTrees, context: Context) -> PublishedPlan:
+    """A draw and counts at the leaves, which add up to ε. What the sums round up is set aside."""
+    epsilon = float(request.epsilon)
+    counts = LeafCountsStage(rounded_up(rounded_up(2.0 / (LEAF_SHARE * epsilon))))
+    draw = _draw(request, trees, epsilon - counts.epsilon - 2.0 * (rounded_up(epsilon) - epsilon))
+    stage = Sequence((draw, counts))
+    stated = account(stage, context).explained(f"noisy counts at its leaves: 2/b, b = {counts.scale:.6g}")
+    return _planned(request, stage, replace(stated, proof="leaf_counts"))
+
+
+def _draw(request: Request, trees: DecisionTrees, epsilon: float) -> DrawStage:
+    return DrawStage(inverse_temperature_for(trees, epsilon, records=request.records, features=request.features))
 
 
 def _with_linear(

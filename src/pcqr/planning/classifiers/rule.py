@@ -25,7 +25,7 @@ TREES = (
 is a node to stop: a single leaf is a draw of a label."""
 
 LINEAR_FROM = 3_000.0
-"""n·ε from which on there is a linear classifier beside a tree. Below, a tree: one draw that spends everything."""
+"""n·ε from which on there is a linear classifier beside a tree. Below, a tree, and counts at its leaves."""
 
 DESCENT_FROM = 8_000.0
 """n·ε from which on weights are learned by DP gradient descent. Below, by empirical Bayes from two noisy sums."""
@@ -35,6 +35,9 @@ FERNS_FROM = 30_000.0
 
 PILOTS_FROM = 150_000.0
 """n·ε from which on two pilots choose between some and mostly ferns."""
+
+LEAF_SHARE = 0.05
+"""The share of ε that the noisy counts at the leaves of a tree have, where a tree alone is published."""
 
 TREE_SHARE = 0.2
 """The share of ε that the tree beside a linear classifier has."""
@@ -53,7 +56,7 @@ class Construction:
 
     @property
     def tree_share(self) -> float:
-        """The share of ε that the tree has, if there is one."""
+        """The share of ε that the tree has, if there is one, with the counts at its leaves where it is alone."""
         return TREE_SHARE if self.maps else 1.0
 
 
