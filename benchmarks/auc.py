@@ -163,7 +163,8 @@ def measure(job: Job, folder: Path, peer: dp_sgd.Case) -> Case:
     if job.learner == "auto":
         classifier = PrivateClassifier(job.epsilon, DELTA, entropy=seed, classes=(0, 1))
         classifier.fit(table.X, table.y, public=AssumePublic(table.public))
-        scores, labels = classifier.predict_proba(table.X_test)[:, 1], classifier.predict(table.X_test)
+        scores: NDArray[Any] = classifier.predict_proba(table.X_test)[:, 1]
+        labels = classifier.predict(table.X_test)
     else:
         rows, test_rows = _inputs(path, peer.setting.inputs)
         scores = test_rows @ descend(rows, table.y, peer.setting, peer.noise, seed)
