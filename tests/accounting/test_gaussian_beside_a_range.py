@@ -266,3 +266,18 @@ def test_a_chance_that_underflows_is_added_before_it_is_multiplied(ranged: float
     stated = gaussian._beside_a_range(0.1, ranged + 10.0, (), ranged)
     factor = math.expm1(ranged) / gaussian._CELLS / (4.0 * gaussian._CELLS)
     assert stated / sys.float_info.min == pytest.approx(factor, rel=1e-9)
+
+
+@pytest.mark.parametrize("shift", [0.05, 0.7, 3.0])
+def test_both_sides_of_the_squares_have_room_for_the_errors_of_the_normal_distribution(shift: float) -> None:
+    """Its errors are ten times as small (test_gaussian.py): half of the room is left."""
+    at = np.array([-40.0, -3.0, -0.1, 0.0, 0.2, 2.0, 15.0])
+    for value, more, less in zip(
+        at, gaussian._squares(shift, at, 1.0), gaussian._squares(shift, at, -1.0), strict=True
+    ):
+        with mpmath.workdps(60):
+            mu, c = mpmath.mpf(shift), mpmath.mpf(float(value))
+            outer = mpmath.ncdf(mu / 2 - c / mu) + mpmath.exp(c) * mpmath.ncdf(-mu / 2 - c / mu)
+            exact = outer - 2 * mpmath.exp(c / 2 - mu * mu / 8) * mpmath.ncdf(-c / mu)
+            assert more - exact >= 5e-12 * outer
+            assert exact - less >= 5e-12 * outer

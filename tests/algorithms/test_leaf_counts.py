@@ -45,10 +45,12 @@ def test_a_replaced_record_moves_two_counts_by_one_each() -> None:
 
 
 def test_the_noise_has_the_scale_of_the_plan_times_the_parts_of_a_record() -> None:
-    """The tree is what follows from the counts and the noise that the same words make."""
+    """The tree is what follows from the counts and the noise that the same words make. Counts of 0 have noise, too."""
     stage, rows = LeafCountsStage(8.0), records()
     people = Persons(rows, np.repeat(np.arange(150), 2))
-    for source in (rows, people):
+    alike = InMemory(np.ones((5, 1)), np.ones(5, dtype=int))
+    assert np.count_nonzero(alike.leaf_counts(TREE.root)) == 1
+    for source in (rows, people, alike):
         found = leaf_counts(TREE, source, stage, SeededEntropy(5))
         noise = discrete_laplaces(8.0 * source.whole, 6, SeededEntropy(5)).reshape(3, 2)
         shares = leaf_shares((source.leaf_counts(TREE.root) + noise) / source.whole, 8.0, [0, 1, 0])

@@ -219,3 +219,8 @@ def test_steps_of_one_say_nothing_where_nothing_is_proved() -> None:
     assert unit_steps_epsilon(2.0, 10**6, 1e-6) == math.inf
     with pytest.raises(ParameterError, match="moved"):
         unit_steps_delta(10.0, 0, 1.0)
+
+
+def test_an_epsilon_beside_a_large_pure_release_is_found_where_noise_is_wide() -> None:
+    """The grid's part allows any ε at this σ: the search starts at the largest that is computed."""
+    assert fine_gaussian_epsilon(1.0, 0.1, 1e150, 1, (100.0,)) == pytest.approx(101.16, abs=0.01)

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -47,6 +48,22 @@ def test_what_people_write_down_has_places_of_its_own() -> None:
     assert place(-0.0) == place(0.0) == 0
     assert place(float(np.finfo(np.float64).max)) == HIGH - 1 == -LOW
     assert HIGH - LOW < 2**62
+
+
+def test_a_binade_has_as_many_places_as_its_weight_says() -> None:
+    """2⁵ to 2⁶ the most, those 8 binades away half as many."""
+    sizes = {e: place(2.0 ** (e + 1)) - place(2.0**e) for e in (-1000, -3, 5, 13, 1000)}
+    assert sizes[5] == 2**12 << 44
+    assert sizes[-3] == sizes[13] == 2**11 << 44
+    assert sizes[-1000] == sizes[1000] == 1 << 44
+
+
+@pytest.mark.parametrize("selection", [0.1, 0.3, 0.7])
+@pytest.mark.parametrize("levels", [1, 2, 4])
+def test_the_stated_error_is_never_rounded_down(levels: int, selection: float) -> None:
+    for records in range(1, 2_000, 7):
+        exact = Fraction(2) ** (levels - 43) + Fraction(2) ** -52 * records * Fraction(selection)
+        assert exact <= Fraction(halving_error(records, levels, selection)) <= exact * (1 + Fraction(1, 10**11))
 
 
 def level_law(values: Sequence[int], borders: Sequence[int], selection: float) -> dict[tuple[int, ...], float]:

@@ -87,3 +87,11 @@ def test_labels_are_small_integers(label: Any) -> None:
 
 def test_trees_are_made_of_the_same_nodes() -> None:
     assert (trees.Leaf, trees.Split) == (Leaf, Split)
+
+
+def test_a_leaf_keeps_shares_of_which_all_are_positive() -> None:
+    assert Leaf(1, (0.25, 0.75)).shares == (0.25, 0.75)
+    assert Leaf(0, (0.5, 0.2, 0.3)).shares == (0.5, 0.2, 0.3)
+    for shares in ((0.0, 1.0), (-0.25, 1.25), (0.5, 0.5), (0.75, 0.25), (0.25, 0.7), (1.0,)):
+        with pytest.raises(ParameterError, match="shares"):
+            Leaf(1, shares)

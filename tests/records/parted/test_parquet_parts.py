@@ -17,6 +17,7 @@ from pcqr.datasets import read_table
 from pcqr.errors import DataError, ParameterError
 from pcqr.records import Encoded
 from pcqr.records.parted import ParquetParts, Parted, Reading, Spool, parquet, read_part
+from pcqr.records.parted.parquet import RawParquet
 from pcqr.records.predicates import Predicate
 from pcqr.schema import Column, Schema
 from pcqr.schema.label_column import LabelColumn
@@ -316,3 +317,9 @@ def test_every_folder_between_the_table_and_a_file_tells_a_column() -> None:
     )
     assert parquet._told(place / "year=2024.parquet", place) == ()
     assert parquet._told(place, place) == ()
+
+
+def test_columns_of_known_kinds_are_all_but_those_that_are_left_out(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"age": [1.5], "job": ["cook"], "ill": [1]}), tmp_path / "a.parquet")
+    table = RawParquet(ParquetParts.of(tmp_path), {}, drop=["ill"])
+    assert [(column.name, column.kind) for column in table.columns] == [("age", "numeric"), ("job", "categorical")]
