@@ -19,6 +19,7 @@ from typing import Any
 from pcqr.checks import keep_plain
 from pcqr.documents import Document
 from pcqr.documents.codec import later
+from pcqr.documents.reading import read_flag, read_list, read_number, read_object, read_text
 from pcqr.errors import ParameterError, WeakGuarantee
 from pcqr.unit import PERSON, RECORD, Unit, check_proved
 
@@ -138,6 +139,33 @@ class Guarantee(Document):
             "adjacency": self.adjacency,
             "steps": list(self.steps),
         } | {name: value for name, value in known.items() if value is not None}
+
+    @classmethod
+    def from_facts(cls, value: object, where: str) -> Guarantee:
+        """Return what `facts` described, about records or persons. Refuse anything else, and say `where`."""
+        keys = ("epsilon", "delta", "proof", "assumptions", "is_private", "adjacency", "steps")
+        known = [key for key in ("is_charged", "rho") if isinstance(value, dict) and key in value]
+        entries = read_object(value, where, (*keys, *known))
+        adjacency = read_text(entries["adjacency"], f"{where}.adjacency")
+        units = {unit.adjacency: unit for unit in (RECORD, PERSON)}
+        if adjacency not in units:
+            raise ParameterError(f"{where}.adjacency", f"one of {', '.join(map(repr, units))}", adjacency)
+
+        def texts(key: str) -> tuple[str, ...]:
+            listed = read_list(entries[key], f"{where}.{key}")
+            return tuple(read_text(entry, f"{where}.{key}[{i}]") for i, entry in enumerate(listed))
+
+        return cls(
+            epsilon=read_number(entries["epsilon"], f"{where}.epsilon"),
+            delta=read_number(entries["delta"], f"{where}.delta"),
+            proof=read_text(entries["proof"], f"{where}.proof"),
+            assumptions=texts("assumptions"),
+            is_private=read_flag(entries["is_private"], f"{where}.is_private"),
+            unit=units[adjacency],
+            steps=texts("steps"),
+            is_charged=read_flag(entries["is_charged"], f"{where}.is_charged") if "is_charged" in known else None,
+            rho=read_number(entries["rho"], f"{where}.rho") if "rho" in known else None,
+        )
 
     def compose(self, *others: Guarantee, proof: str | None = None) -> Guarantee:
         """Basic composition, adaptive too: ε and δ add up [1]_. `pcqr.accounting.compose` is tighter for many releases.

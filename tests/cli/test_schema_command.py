@@ -6,12 +6,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+import pcqr.cli.schema as command
 from pcqr import Schema
+from pcqr.cli.inputs import declared_types
 from pcqr.cli.main import app
-from pcqr.datasets import write_table
+from pcqr.cli.stopping import Stopped
+from pcqr.datasets import read_table, write_table
+from pcqr.errors import ParameterError
+from pcqr.release import Account
 
 ROWS: dict[str, list[Any]] = {
     "age": [20, 31, 64, None],
@@ -112,3 +118,189 @@ def test_no_file_is_replaced_unasked(public: Path) -> None:
     for more in ((), ("--overwrite",)):
         assert make(public, "--out", str(target), *more).exit_code == 0
     assert Schema.from_toml(target).names == tuple(ROWS)
+
+
+# --private ------------------------------------------------------------------------------------------------------------
+
+RECORDS = 2_500
+GENERATOR = np.random.default_rng(0)
+PRIVATE: dict[str, list[Any]] = {
+    "age": GENERATOR.integers(18, 90, RECORDS).tolist(),
+    "job": ["zebra", *GENERATOR.choice(["cook", "nurse"], RECORDS - 1).tolist()],
+    "income": GENERATOR.choice(["low", "high"], RECORDS).tolist(),
+}
+TYPES = ("--types", "age=number,job=text")
+
+
+@pytest.fixture
+def private(home: Path) -> Path:
+    write_table(home / "private.csv", PRIVATE)
+    write_table(home / "private.parquet", PRIVATE)
+    return home
+
+
+def release(directory: Path, *options: str, file: str = "private.csv", given: tuple[str, ...] = TYPES) -> Result:
+    epsilon = () if "--epsilon" in options else ("--epsilon", "1")
+    account = () if "--account" in options or "--dry-run" in options else ("--no-account",)
+    out = () if "--out" in options or "--dry-run" in options else ("--out", str(directory / "schema.toml"))
+    return make(directory, "--private", *given, "--drop", "income", *epsilon, *account, *out, *options, file=file)
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("file", ["private.csv", "private.parquet"])
+@pytest.mark.parametrize(("name", "read"), [("s.toml", Schema.from_toml), ("s.json", Schema.from_json)])
+def test_the_released_schema_is_that_of_python(private: Path, file: str, name: str, read: Any) -> None:
+    given = TYPES if file == "private.csv" else ()
+    result = release(private, "--seed", "3", "--json", "--out", str(private / name), file=file, given=given)
+    assert result.exit_code == 0, result.output
+    table = read_table(private / "private.csv")
+    types = {"age": "numeric", "job": "categorical"}
+    expected = Schema.private(table, 1.0, types=types, drop=("income",), entropy=3)  # type: ignore[arg-type]
+    written = read(private / name)
+    assert (written, written.charge) == (expected, None)
+    assert written.guarantee.epsilon == expected.guarantee.epsilon  # type: ignore[union-attr]
+    facts = json.loads(result.output)
+    assert Schema.from_dict(facts["schema"]).guarantee == written.guarantee
+    assert facts["guarantee"]["is_private"] is False
+    assert (facts["records"], facts["account"]) == (RECORDS, None)
+
+
+def test_the_account_is_charged_and_the_schema_used_with_the_same_file(private: Path) -> None:
+    account = Account.create("hospital", epsilon=2.5, delta=1e-5)
+    dry = release(private, "--account", "hospital", "--dry-run")
+    assert dry.exit_code == 0, dry.output
+    assert "hospital has room for it" in said(dry)
+    assert "private cuts of 1 numeric column, 7 each" in said(dry)
+    assert "nothing was spent or written" in said(dry)
+    assert not account.charges
+    done = release(private, "--account", "hospital")
+    assert done.exit_code == 0, done.output
+    assert "hospital: charged. Remaining: ε = 1.5" in said(done)
+    assert f"{account.id}-1" in said(done)
+    assert "zebra" not in said(done)
+    assert account.charges[0].facts["by"] == "pcqr schema"
+    words = ["publish", "--private", "private.csv", "--label", "income", "--labels", "low,high", "--epsilon", "1"]
+    words += ["--schema", "schema.toml", "--depth", "1", "--account", "hospital", "--out", "model"]
+    published = CliRunner().invoke(
+        app, [str(private / w) if (private / w).exists() or w == "model" else w for w in words]
+    )
+    assert published.exit_code == 0, published.output
+    assert f"cost ε = 1, δ = 1e-06 of its own (charge {account.id}-1)" in said(published)
+    shown = CliRunner().invoke(app, ["account", "show", "hospital"])
+    assert account.id in shown.output
+    assert "Schema.private" in said(shown)
+
+
+def test_a_dry_run_reads_no_cell(private: Path) -> None:
+    write_table(private / "private.csv", PRIVATE | {"age": ["ninety", *PRIVATE["age"][1:]]})
+    dry = release(private, "--dry-run", "--json")
+    assert dry.exit_code == 0, dry.output
+    facts = json.loads(dry.stdout)
+    assert (facts["plan"]["numeric"], facts["plan"]["categorical"], facts["records"]) == (1, 1, RECORDS)
+    account = Account.create("hospital", epsilon=2.5, delta=1e-5)
+    refused = release(private, "--account", "hospital")
+    assert refused.exit_code == 2
+    assert "column 'age'" in said(refused)
+    assert "ninety" not in said(refused)
+    assert not account.charges
+    assert not (private / "schema.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--epsilon", "0"), "--epsilon must be"),
+        (("--epsilon", "40"), "--accept-weak-guarantee"),
+        (("--epsilon", "0.1"), "n·ε is below 480"),
+        (("--delta", "0"), "--delta must be"),
+        (("--delta", "0.01"), "--accept-weak-guarantee"),
+        (("--drop", "tall"), "--drop must be"),
+        (("--types", "job=words"), "--types must be"),
+        (("--types", "wages=number"), "--types must be"),
+        (("--person", "job"), "--person must be left out"),
+        (("--most-categories", "5"), "--most-categories must be left out"),
+        (("--out", "schema.yaml"), "--out must be a name that ends in .toml or .json"),
+        (("--seed", "1"), "--seed must be left out with --account"),
+    ],
+)
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)], ids=["run", "dry run"])
+def test_what_a_private_run_refuses(private: Path, options: tuple[str, ...], words: str, dry: tuple[str, ...]) -> None:
+    account = Account.create("hospital", epsilon=99, delta=1e-1)
+    result = release(private, *options, "--account", "hospital", *dry)
+    assert result.exit_code == 2, result.output
+    assert words in said(result)
+    assert not account.charges
+
+
+def test_what_must_be_decided(private: Path) -> None:
+    given = ("--private", "--drop", "income", *TYPES)
+    assert "--epsilon must be" in said(make(private, *given, file="private.csv"))
+    without_out = make(private, *given, "--epsilon", "1", "--no-account", file="private.csv")
+    assert "--out must be a file for the schema" in said(without_out)
+    out = ("--out", str(private / "s.toml"))
+    assert "No account would remember" in said(make(private, *given, *out, "--epsilon", "1", file="private.csv"))
+    untyped = release(private, given=())
+    assert "--types age=number,job=text" in said(untyped)
+    assert untyped.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--epsilon=1", "--delta=1e-6", "--types=age=number", "--account=x", "--no-account", "--dry-run", "--seed=1"],
+)
+def test_public_rows_take_no_option_of_private_ones(public: Path, option: str) -> None:
+    result = make(public, option)
+    assert result.exit_code == 2
+    assert f"{option.partition('=')[0]} must be left out for public rows; private records need --private" in said(
+        result
+    )
+
+
+def test_a_schema_that_cannot_be_written_is_printed(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(command, "_write", full)
+    account = Account.create("hospital", epsilon=2.5, delta=1e-5)
+    result = release(private, "--account", "hospital", "--json")
+    assert result.exit_code == 1
+    told = json.loads(result.output)
+    assert Schema.from_dict(told["schema"]).charge == f"{account.id}-1"
+    assert "ε = 1 and δ = 1e-06 is spent, charged to the account hospital" in told["error"]["message"]
+
+
+def test_what_ends_a_private_run_says_what_was_spent(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "read_table", gone)
+        result = release(private)
+        assert result.exit_code == 4
+        assert "Nothing was spent" in said(result)
+    with monkeypatch.context() as patch:
+        patch.setattr("pcqr.estimators.schema_release.drawn_schema", gone)
+        result = release(private)
+        assert result.exit_code == 4
+        assert "This run has spent ε = 1 and δ = 1e-06, and no account remembers it." in said(result)
+
+    def stopped(*_: object, **__: object) -> None:
+        raise Stopped(2)
+
+    monkeypatch.setattr(command, "_show", stopped)
+    result = release(private)
+    assert result.exit_code == 1
+    assert f"it is in {private / 'schema.toml'}" in result.output.replace("\n", "")
+    assert Schema.from_toml(private / "schema.toml").guarantee is not None
+
+
+def test_types_on_the_command_line() -> None:
+    found = declared_types(["age=number,job=text", " born=date , member=boolean", "a=b,c=numeric", "x=categorical,"])
+    kinds = {"age": "numeric", "job": "categorical", "born": "date", "member": "boolean"}
+    assert found == kinds | {"a=b,c": "numeric", "x": "categorical"}
+    for wrong in (["age"], ["age=int"], ["age=number,job"], ["=number"], [""], ["age=number", "age=text"]):
+        with pytest.raises(ParameterError, match="--types"):
+            declared_types(wrong)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from pcqr.mechanisms.halving import cut_at, halved, places
 from pcqr.noise import IntegerArray, discrete_gaussians
 from pcqr.plan.predicates import PredicatesStage
 from pcqr.schema import Column, Schema
+from pcqr.schema.column import TRUTH_VALUES
 from pcqr.schema.raw import Floats, RawColumn, RawTable
 
 MOST_CATEGORIES = 100
@@ -30,7 +31,7 @@ def private_schema(table: RawTable, stage: PredicatesStage, entropy: Entropy) ->
     ParameterError
         When the stage is for another table, or two columns would have features of one name. Nothing was drawn then.
     """
-    schema = _check(table, stage)
+    schema = check_table(table, stage)
     taken = set(schema.feature_names)
     columns = []
     for column, raw in zip(schema.columns, table.columns, strict=True):
@@ -44,19 +45,24 @@ def private_schema(table: RawTable, stage: PredicatesStage, entropy: Entropy) ->
     return Schema(tuple(columns))
 
 
-def _check(table: RawTable, stage: PredicatesStage) -> Schema:
+def check_table(table: RawTable, stage: PredicatesStage) -> Schema:
     """Return what is known of the columns without a look at a record. Raise where the stage is for another table."""
     found = (table.size, len(table.named("numeric", "date")), len(table.named("categorical")))
     planned = (stage.records, stage.numeric, stage.categorical)
     if found != planned:
         raise ParameterError("stage", f"one for n, p, p_c = {found}", planned)
-    return Schema(tuple(map(_unknown, table.columns)))
+    return check_columns(table.columns)
+
+
+def check_columns(columns: Iterable[RawColumn]) -> Schema:
+    """Return what is known of these columns. Raise where two of them would have features of one name."""
+    return Schema(tuple(map(_unknown, columns)))
 
 
 def _unknown(column: RawColumn) -> Column:
     if column.is_number:
         return column.unbounded
-    known = ("False", "True") if column.kind == "boolean" else ()
+    known = TRUTH_VALUES if column.kind == "boolean" else ()
     return Column(column.name, "categorical", known, other=True)
 
 

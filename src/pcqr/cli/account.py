@@ -148,6 +148,7 @@ def _terms(account: Account) -> dict[str, str]:
     terms = {
         "account": account.name,
         "kept in": account.place,
+        "id": account.id,
         "anchor": str(account.anchor[0]),
         "promise": f"All releases charged to it are together ({account.epsilon:.12g}, {account.delta:.12g})-"
         f"differentially private under '{account.unit.adjacency}', although each may depend on those before.{assumed}",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,6 +27,7 @@ from pcqr.schema.cells import category
 from pcqr.schema.label_column import LabelColumn
 from pcqr.schema.origin import Origin
 from pcqr.schema.overlap import is_mostly_private
+from pcqr.schema.raw import RawKind
 from pcqr.schema.table import CompactTable
 
 Labels = NDArray[np.int8]
@@ -151,6 +153,33 @@ def read(path: Path, option: str) -> Columns:
     """The table in the file that `option` names."""
     with naming(option):
         return read_table(path)
+
+
+def declared_types(declarations: Sequence[str]) -> dict[str, RawKind]:
+    """Return the kinds of columns that --types declares. A name may have = and , in it."""
+    found: dict[str, RawKind] = {}
+    for declaration in declarations:
+        pairs = list(_TYPE.finditer(declaration))
+        if "".join(pair.group() for pair in pairs) != declaration or not pairs:
+            kinds = ", ".join(_KINDS)
+            raise ParameterError("--types", f"'column=kind,column=kind,…', each kind one of {kinds}", declaration)
+        for pair in pairs:
+            name = pair["name"].strip()
+            if found.setdefault(name, _KINDS[pair["kind"]]) != _KINDS[pair["kind"]]:
+                raise ParameterError("--types", "one kind for each column", f"two for {name!r}")
+    return found
+
+
+_KINDS: Mapping[str, RawKind] = {
+    "number": "numeric",
+    "text": "categorical",
+    "date": "date",
+    "boolean": "boolean",
+    "numeric": "numeric",
+    "categorical": "categorical",
+}
+"""What --types calls the kinds."""
+_TYPE = re.compile(rf"(?P<name>.+?)=(?P<kind>{'|'.join(_KINDS)})\s*(?:,\s*|$)", flags=re.DOTALL)
 
 
 @contextmanager

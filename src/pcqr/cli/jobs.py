@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -47,18 +48,16 @@ from pcqr.cli.options import (
     Scheduler,
     SchemaFile,
     Scratch,
+    Types,
     VotedLabels,
     Workers,
 )
 
 
-class Spending:
-    """What jobs that spend ε on private records have in common."""
+class Charging(ABC):
+    """What jobs that spend ε have in common."""
 
-    private: Path
-    label: str
     person: str | None
-    drop: list[str]
     account: str | None
     account_anchor: Path | None
     no_account: bool
@@ -67,12 +66,24 @@ class Spending:
     dry_run: bool
 
     @property
+    @abstractmethod
+    def inputs(self) -> tuple[Path, ...]:
+        """Every file that is read, and must never be written to."""
+
+
+class Spending(Charging):
+    """What jobs that spend ε on labelled private records have in common."""
+
+    private: Path
+    label: str
+    drop: list[str]
+
+    @property
     def not_features(self) -> tuple[str, ...]:
         return (self.label, *self.drop, *(() if self.person is None else (self.person,)))
 
     @property
     def inputs(self) -> tuple[Path, ...]:
-        """Every file that is read, and must never be written to."""
         return (self.private,)
 
 
@@ -396,14 +407,49 @@ class Score(Spending):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MakeSchema:
+class MakeSchema(Charging):
     """Of `pcqr schema`."""
 
-    file: Annotated[Path, typer.Argument(help="PUBLIC rows: .csv, .csv.gz or .parquet. Never private records.")]
-    out: Annotated[Path | None, typer.Option(help="Where the schema goes: .toml or .json. Default: nowhere.")] = None
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="PUBLIC rows: .csv, .csv.gz or .parquet. Private records, also a folder of .parquet files, with "
+            "--private alone."
+        ),
+    ]
+    private: Annotated[
+        bool,
+        typer.Option(
+            "--private", help="The rows are private records: release the schema with differential privacy, for ε."
+        ),
+    ] = False
+    epsilon: Annotated[float | None, typer.Option(help="ε for the schema. With --private alone.")] = None
+    delta: Annotated[
+        float | None, typer.Option(help="δ for the schema, far below 1/n. With --private alone. Default: 1e-6.")
+    ] = None
+    types: Types = field(default_factory=list)
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Where the schema goes: .toml or .json. Default: nowhere. Needed with --private."),
+    ] = None
     drop: Drop = field(default_factory=list)
-    most_categories: Annotated[int, typer.Option(min=1, help="The most categories that a column keeps.")] = 100
+    most_categories: Annotated[
+        int | None, typer.Option(min=1, help="The most categories that a column keeps. Default: 100.")
+    ] = None
+    person: Annotated[
+        str | None, typer.Option(help="Refused: private schemas are proved for single records alone.", hidden=True)
+    ] = None
+    account: AccountOption = None
+    account_anchor: AccountAnchorOption = None
+    no_account: NoAccount = False
+    accept_weak_guarantee: AcceptWeakGuarantee = False
+    seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the schema is then NOT PRIVATE.")] = None
+    dry_run: DryRun = False
     overwrite: Overwrite = False
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        return (self.file,)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -216,7 +216,12 @@ def schema(job: jobs.MakeSchema, /, *, as_json: bool) -> None:
     The rows must be public, and running this declares that they are: the schema shows their smallest and largest
     numbers and their categories. Nothing is spent. Use it with --schema of fit, answer and publish.
 
-    Exit codes: 0 done; 2 bad input, nothing was written.
+    With --private the rows are private records, and ε is spent: cuts of numbers and dates, and categories of texts, are
+    released with differential privacy. The file states its guarantee. It may be used in any number of later releases,
+    which pay for what they add to it. Drop the label: each column takes a share of ε. With --dry-run nothing is spent.
+
+    Exit codes: 0 done; 1 a private schema was drawn and ε is spent, but it could not be written (it is printed); 2 bad
+    input, or no room in the account, nothing was written or spent; 4 stopped (the message says whether ε was spent).
     """
     from pcqr.cli.schema import run  # noqa: PLC0415
 

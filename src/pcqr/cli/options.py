@@ -227,6 +227,13 @@ Categories = Annotated[
     list[str],
     typer.Option(help="Declare a categorical column, e.g. 'sex=Female,Male'. Repeat for more columns."),
 ]
+Types = Annotated[
+    list[str],
+    typer.Option(
+        help="The kinds of columns, which are public: age=number,job=text,born=date,member=boolean. Repeat for more. "
+        "Of a Parquet file only where its own types say something else; a CSV file has none."
+    ),
+]
 VotedLabels = Annotated[
     str | None,
     typer.Option(

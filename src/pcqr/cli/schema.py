@@ -1,25 +1,45 @@
-"""`pcqr schema`: what public rows say about the columns, to be read, mended and used."""
+"""`pcqr schema`: what public rows say about the columns, or a release of private records, to be mended and used."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pcqr.cli.console import print_json
-from pcqr.cli.inputs import declared_schema
+from pcqr.algorithms.predicates import check_columns
+from pcqr.cli.console import fail, field_table, print_json
+from pcqr.cli.inputs import check_drop, declared_schema, declared_types
 from pcqr.cli.jobs import MakeSchema
-from pcqr.datasets.tables import Columns, read_table
+from pcqr.cli.spending import (
+    Outlook,
+    account_facts,
+    account_line,
+    account_of,
+    charged_words,
+    end_dry_run,
+    refusing_weak,
+)
+from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
+from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import ParameterError, PcqrError
+from pcqr.estimators.schema_release import SchemaRelease
 from pcqr.files import check_output, replacing
-from pcqr.models.vocabulary import allowed_values, printable
+from pcqr.models.vocabulary import allowed_values, apart, printable
 from pcqr.plan import counted
-from pcqr.schema import Schema
+from pcqr.plan.words import guarantee_facts, promise
+from pcqr.records.parted import ParquetParts
+from pcqr.records.parted.parquet import RawParquet
+from pcqr.release.account import Account
+from pcqr.schema import Column, Schema
 from pcqr.schema.cells import categories, cells
+from pcqr.schema.raw import RawColumn, RawInMemory, RawTable, raw_columns
 
 DECLARES = (
     "These rows must be public: the schema shows their smallest and largest numbers and their categories, and no ε "
@@ -27,26 +47,183 @@ DECLARES = (
 )
 
 
+MOST_CATEGORIES = 100
+DEFAULT_DELTA = 1e-6
+SPENT = 1
+"""Exit code: the schema was drawn, ε is spent, and its file could not be written."""
+_WITH_PRIVATE = ("epsilon", "delta", "types", "account", "account_anchor", "seed")
+"""Options that --private alone has a use for, beside flags."""
+
+
 def run(job: MakeSchema, *, as_json: bool) -> None:
+    """Make a schema of public rows, or release one of private records."""
+    if job.private:
+        _run_private(job, as_json=as_json)
+    else:
+        _run_public(job, as_json=as_json)
+
+
+def _run_public(job: MakeSchema, *, as_json: bool) -> None:
     """Read the public rows, say what becomes of each column, and write that where it is asked for."""
-    out = job.out
-    if out is not None:
-        if out.suffix.lower() not in (".toml", ".json"):
-            raise ParameterError("--out", "a name that ends in .toml or .json", str(out))
-        check_output(out, inputs=(job.file,), overwrite=job.overwrite)
-        _check_replaced(out)
+    _check_public_options(job)
+    if job.out is not None:
+        _check_out(job, job.out)
     rows = read_table(job.file)
-    schema = _schema(rows, job.drop, job.most_categories)
-    if out is not None:
-        with replacing(out) as draft:
-            (schema.to_json if out.suffix.lower() == ".json" else schema.to_toml)(draft)
+    schema = _schema(rows, job.drop, job.most_categories or MOST_CATEGORIES)
+    if job.out is not None:
+        _write(schema, job.out)
     count = len(next(iter(rows.values())))
     cut_short = _cut_short(schema, rows)
     if as_json:
         found = {"rows": count, "declares": DECLARES, "schema": schema.to_dict(), "cut_short": cut_short}
-        print_json(found | {"near_unique": schema.near_unique, "out": None if out is None else str(out)})
+        print_json(found | {"near_unique": schema.near_unique, "out": None if job.out is None else str(job.out)})
     else:
-        _print(schema, count, cut_short, out)
+        _print(schema, count, cut_short, job.out)
+
+
+def _run_private(job: MakeSchema, *, as_json: bool) -> None:
+    """Check, charge, draw, write, show. Once noise is drawn, no signal comes between it and the disk."""
+    release = _release(job)
+    account = account_of(job, "pcqr schema")
+    if job.dry_run:
+        _show_plan(job, release, account, as_json=as_json)
+        return
+    schema: Schema | None = None
+    is_written = False
+    with refusing_weak(job, release.epsilon), Signals() as signals:
+        try:
+            with ExitStack() as spending:
+                with _named_as_options():
+                    table = _table(job)
+                    schema = release.run(
+                        table,
+                        account=account,
+                        entropy=job.seed,
+                        before_charge=lambda: spending.enter_context(signals.held()),
+                    )
+                if job.out is not None:
+                    _write(schema, job.out)
+                is_written = True
+                _show(job, schema, table.size, account, as_json=as_json)
+        except FROM_OUTSIDE as cause:
+            price = f"ε = {release.epsilon:.12g} and δ = {release.delta:.12g}"
+            if schema is None:
+                spent = charged_words(release, account, price)
+                fail(f"{reason(cause)}. No schema is shown. {spent}", cause, as_json=as_json)
+                raise typer.Exit(STOPPED) from None
+            to = "" if account is None else f", charged to the account {account.name}"
+            message = f"The schema was drawn and {price} is spent{to}"
+            if is_written:
+                fail(f"{message}; it is in {job.out}. Then: {reason(cause)}.", cause, as_json=as_json)
+            else:
+                message = f"{message}. Then: {reason(cause)}. It is printed instead."
+                fail(message, cause, as_json=as_json, schema=schema.to_dict() | schema.history())
+            raise typer.Exit(SPENT) from None
+
+
+def _release(job: MakeSchema) -> SchemaRelease:
+    if job.person is not None:
+        raise ParameterError("--person", "left out: a private schema is proved for single records alone", job.person)
+    if job.most_categories is not None:
+        raise ParameterError("--most-categories", "left out with --private", job.most_categories)
+    if job.epsilon is None:
+        raise ParameterError("--epsilon", "the ε that the schema may cost", None)
+    if job.out is None and not job.dry_run:
+        raise ParameterError("--out", "a file for the schema: what is paid for must be kept", None)
+    if job.out is not None:
+        _check_out(job, job.out)
+    with _named_as_options():
+        return SchemaRelease(job.epsilon, DEFAULT_DELTA if job.delta is None else job.delta)
+
+
+def _table(job: MakeSchema) -> RawTable:
+    types = declared_types(job.types)
+    if _is_parquet(job):
+        parts = ParquetParts.of(job.file)
+        check_drop(job.drop, parts.columns)
+        return RawParquet(parts, types, job.drop)
+    rows = read_table(job.file)
+    check_drop(job.drop, rows)
+    return RawInMemory(rows, types, job.drop, str(job.file))
+
+
+def _columns(job: MakeSchema) -> tuple[tuple[RawColumn, ...], int]:
+    """The columns and n. Of a CSV file no cell is looked at, of Parquet files the footers alone."""
+    if _is_parquet(job):
+        table = _table(job)
+        return table.columns, table.size
+    names, records = table_size(job.file)
+    check_drop(job.drop, names)
+    kept = {name: "none" for name in names if name not in job.drop}
+    return raw_columns(kept, declared_types(job.types), str(job.file))[0], records
+
+
+def _is_parquet(job: MakeSchema) -> bool:
+    return job.file.is_dir() or job.file.suffix.lower() == ".parquet"
+
+
+def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None, *, as_json: bool) -> None:
+    """What the run would do. Of the private file: names and types of the columns, and n."""
+    with _named_as_options():
+        columns, records = _columns(job)
+        stage, guarantee = release.plan(columns, records)
+        check_columns(columns)
+    guarantee = guarantee.drawn_with(private_entropy=job.seed is None)
+    outlook = Outlook.of(job, account, guarantee, records)
+    lines = {"releases": guarantee.steps[0]}
+    if stage.threshold is not None:
+        lines["categories"] = f"those of at least about {stage.threshold:,.0f} records are shown, all others not"
+    end_dry_run(guarantee, records, outlook, lines, {"plan": asdict(stage)}, as_json=as_json)
+
+
+def _show(job: MakeSchema, schema: Schema, records: int, account: Account | None, *, as_json: bool) -> None:
+    guarantee = schema.guarantee
+    if guarantee is None:
+        raise AssertionError("A schema was released.")
+    if as_json:
+        facts = guarantee_facts(guarantee, records) | {"schema": schema.to_dict() | schema.history()}
+        print_json(facts | {"account": account_facts(account), "out": str(job.out)})
+        return
+    console = Console()
+    console.print(_columns_table(schema, f"{counted(len(schema.columns), 'column')}, released"))
+    fields = {"guarantee": promise(guarantee, records), "released": guarantee.steps[0]}
+    fields |= {"charge": schema.charge or "none", "account": account_line(account)}
+    fields["file"] = f"{job.out}: read it, mend it, and give it as --schema to any number of releases, at no further ε"
+    console.print(field_table(fields))
+
+
+@contextmanager
+def _named_as_options() -> Iterator[None]:
+    """Errors about a parameter speak of the option that it was given by."""
+    names = {"path": "FILE", "epsilon": "--epsilon", "delta": "--delta", "types": "--types"}
+    try:
+        yield
+    except ParameterError as error:
+        if error.name not in names:
+            raise
+        raise ParameterError(names[error.name], error.allowed, error.received) from None
+
+
+def _check_public_options(job: MakeSchema) -> None:
+    """Refuse what public rows have no use for: whoever gives it takes the run for a private one."""
+    given = {name: getattr(job, name) for name in (*_WITH_PRIVATE, "person")}
+    given |= {name: getattr(job, name) or None for name in ("no_account", "accept_weak_guarantee", "dry_run")}
+    for name, value in given.items():
+        if value not in (None, []):
+            option = f"--{name.replace('_', '-')}"
+            raise ParameterError(option, "left out for public rows; private records need --private", value)
+
+
+def _check_out(job: MakeSchema, out: Path) -> None:
+    if out.suffix.lower() not in (".toml", ".json"):
+        raise ParameterError("--out", "a name that ends in .toml or .json", str(out))
+    check_output(out, inputs=job.inputs, overwrite=job.overwrite)
+    _check_replaced(out)
+
+
+def _write(schema: Schema, out: Path) -> None:
+    with replacing(out) as draft:
+        (schema.to_json if out.suffix.lower() == ".json" else schema.to_toml)(draft)
 
 
 def _check_replaced(out: Path) -> None:
@@ -80,15 +257,25 @@ def _cut_short(schema: Schema, rows: Columns) -> dict[str, int]:
     return {name: count for name, count in found.items() if count > kept[name]}
 
 
-def _print(schema: Schema, rows: int, cut_short: Mapping[str, int], out: Path | None) -> None:
-    console = Console()
-    table = Table(title=f"{counted(len(schema.columns), 'column')} from {counted(rows, 'public row')}")
+def _columns_table(schema: Schema, title: str) -> Table:
+    table = Table(title=title)
     table.title_justify = "left"
     for heading in ("column", "kind", "takes"):
         table.add_column(heading, overflow="fold")
     for column in schema.columns:
-        table.add_row(Text(printable(column.name)), column.kind, Text(allowed_values(column)))
-    console.print(table)
+        table.add_row(Text(printable(column.name)), column.kind, Text(allowed_values(column) + _cuts(column)))
+    return table
+
+
+def _cuts(column: Column) -> str:
+    shown, feature = apart(column.cuts), column.features[0]
+    return ", cut at " * bool(column.cuts) + ", ".join(feature.date(cut) or shown[cut] for cut in column.cuts)
+
+
+def _print(schema: Schema, rows: int, cut_short: Mapping[str, int], out: Path | None) -> None:
+    console = Console()
+    title = f"{counted(len(schema.columns), 'column')} from {counted(rows, 'public row')}"
+    console.print(_columns_table(schema, title))
     console.print(f"{DECLARES}\n", style="bold", highlight=False, soft_wrap=True)
     for name in schema.near_unique:
         console.print(

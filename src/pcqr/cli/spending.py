@@ -14,9 +14,10 @@ import typer
 from rich.console import Console
 
 from pcqr.cli.console import BAD_INPUT, complain, error_fields, field_table, print_json
-from pcqr.cli.jobs import Spending
+from pcqr.cli.jobs import Charging
 from pcqr.errors import AccountExhausted, ParameterError, PcqrError, Undecided, WeakGuarantee
 from pcqr.estimators.base import PrivateEstimator
+from pcqr.estimators.schema_release import SchemaRelease
 from pcqr.estimators.scoring import Scoring
 from pcqr.files import check_not_input
 from pcqr.guarantee import WEAK_EPSILON, Guarantee
@@ -30,7 +31,7 @@ from pcqr.unit import PERSON, RECORD
 NOTHING_REMEMBERED = "none (--no-account): nothing remembers what was spent"
 
 
-def account_of(job: Spending, command: str) -> Account | None:
+def account_of(job: Charging, command: str) -> Account | None:
     """Return the account that a command charges, or None for --no-account. Reads nothing private."""
     if job.account is None:
         if job.account_anchor is not None:
@@ -69,7 +70,7 @@ def naming_account(option: str) -> Iterator[None]:
 
 
 @contextmanager
-def refusing_weak(job: Spending, epsilon: float) -> Iterator[None]:
+def refusing_weak(job: Charging, epsilon: float) -> Iterator[None]:
     """Refuse a fit whose guarantee is weak, before it is charged, unless the job accepts it.
 
     A large ε is refused at once. Whether δ is too large depends on n: `fit` warns of it once n is known.
@@ -107,7 +108,9 @@ def account_facts(account: Account | None) -> dict[str, Any] | None:
     return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
 
 
-def charged_words(estimator: PrivateEstimator[Any] | Scoring | None, account: Account | None, price: str) -> str:
+def charged_words(
+    estimator: PrivateEstimator[Any] | Scoring | SchemaRelease | None, account: Account | None, price: str
+) -> str:
     """Return a sentence on whether a run that ended early was charged, and to which account."""
     charged = estimator is not None and estimator.has_spent
     if charged is False:
@@ -129,7 +132,7 @@ class Outlook:
     refusal: PcqrError | None
 
     @classmethod
-    def of(cls, job: Spending, account: Account | None, guarantee: Guarantee, records: int) -> Outlook:
+    def of(cls, job: Charging, account: Account | None, guarantee: Guarantee, records: int) -> Outlook:
         caveats = () if job.accept_weak_guarantee else guarantee.caveats(records)
         refusal: PcqrError | None = weak(caveats) if caveats else None
         after = None

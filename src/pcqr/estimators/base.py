@@ -165,7 +165,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
                 check_public(shown, records)
             if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
                 assumptions += (PUBLIC_POINTS,)
-            assumptions += self._assumed(known) + self._guessed(known)
+            assumptions += self._assumed(known) + self._guessed(known) + (() if schema is None else schema.cost)
             hypotheses = hypotheses.with_labels(names.shape[0])
             known = self._with_maps(hypotheses, known)
             given = Given(records, None if hypotheses.is_fixed else shown, known, gpu)
@@ -174,7 +174,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
             plan = self._make_plan(request, known)
             hypotheses.check_work(plan.stages.work(n), p)
-            guarantee = plan.guarantee.drawn_with(private_entropy=entropy.is_private).assuming(*assumptions)
+            is_private = entropy.is_private and (schema is None or schema.is_private)
+            guarantee = plan.guarantee.drawn_with(private_entropy=is_private).assuming(*assumptions)
             if groups is not None:
                 guarantee = self._about_persons(guarantee, hypotheses)
             warn_if_weak(guarantee, n)

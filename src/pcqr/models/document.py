@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pcqr.documents.reading import parse, read_list, read_object
 from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee
 from pcqr.models.effects import Effects
 from pcqr.models.kinds import kind_named
-from pcqr.models.promise import describe_guarantee, restore_guarantee
+from pcqr.models.promise import describe_guarantee
 from pcqr.models.provenance import Provenance
 from pcqr.models.vocabulary import Vocabulary, checked_classes
 from pcqr.schema import Schema
@@ -67,7 +68,7 @@ def restored(text: str) -> dict[str, Any]:
         "hypothesis": kind.restore(document["hypothesis"], "model.hypothesis", words),
         "classes": classes,
         "schema": words.schema,
-        "guarantee": restore_guarantee(document["guarantee"], "model.guarantee"),
+        "guarantee": Guarantee.from_facts(document["guarantee"], "model.guarantee"),
         "provenance": Provenance.restore(document["provenance"], "model.provenance", words, version),
         "effects": None if effects is None else Effects.restore(effects, "model.effects", words),
     }

@@ -11,7 +11,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE
-from pcqr.errors import InfeasiblePlan
+from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.plan import Context, PredicatesStage, account
@@ -69,9 +69,13 @@ def plan_private_schema(
 
     Raises
     ------
+    ParameterError
+        When there is no column to buy anything for.
     InfeasiblePlan
         When n·ε is so small that cuts would be noise.
     """
+    if not numeric + categorical:
+        raise ParameterError("X", "a table with a column of numbers, dates or texts: all else needs no ε", "none")
     recipe = predicates_recipe(records, epsilon / _SHARE_IN_PLANS)
     if recipe is None:
         fewest = FEWEST * _SHARE_IN_PLANS

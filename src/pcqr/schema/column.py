@@ -25,6 +25,9 @@ ColumnKind = Literal["numeric", "categorical", "date"]
 _KINDS: tuple[ColumnKind, ...] = ("numeric", "categorical", "date")
 
 
+TRUTH_VALUES = ("False", "True")
+"""The categories of truth values."""
+
 _ROUNDING = 1e-9
 """How much more than 1 the shares of a column may sum to."""
 

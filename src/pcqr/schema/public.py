@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pcqr.errors import DataError
 from pcqr.schema.cells import Cells, categories, cells, days, is_unicode, numbers
-from pcqr.schema.column import Column
+from pcqr.schema.column import TRUTH_VALUES, Column
 from pcqr.schema.reading import TRUTH_TEXTS, Instant, iso_date, read
 
 _FEW = 20
@@ -41,7 +41,7 @@ def column_from_public(name: str, values: Any, most_categories: int) -> tuple[Co
             return Column(name, "date", bounds=dates, missing=True), False
         return Column(name, "numeric", bounds=bounds, missing=True), _are_numbered(present)
     if look == "booleans":
-        return Column(name, "categorical", ("False", "True"), other=True), False
+        return Column(name, "categorical", TRUTH_VALUES, other=True), False
     counted = Counter(filter(None, _shown(found)))
     if not all(map(is_unicode, counted)):  # said here: what a declaration says of a name quotes it
         raise DataError(what, "Unicode text", "half of a surrogate pair")

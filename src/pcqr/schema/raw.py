@@ -189,7 +189,7 @@ def raw_columns(
         raise DataError(
             name,
             "a table whose columns have a kind that is declared (types={'age': 'numeric', 'job': 'categorical'}; "
-            "--types age=numeric,job=categorical) or that of a typed file or frame",
+            "--types age=number,job=text) or that of a typed file or frame",
             f"columns without one: {listed(untold)}",
         )
     if not found:

@@ -7,27 +7,38 @@ import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.checks import check_integer
+from pcqr.documents.reading import read_text
 from pcqr.errors import ParameterError
+from pcqr.guarantee import Guarantee, rounded_text
+from pcqr.registry import resolve
 from pcqr.schema.cells import listed
-from pcqr.schema.column import Column, Feature, Question
+from pcqr.schema.column import TRUTH_VALUES, Column, Feature, Question
 from pcqr.schema.description import column_from, described, toml
 from pcqr.schema.origin import Origin
 from pcqr.schema.public import column_from_public
 from pcqr.schema.table import CompactTable, Table, check_length, column_names, declared_columns, repeated
+
+if TYPE_CHECKING:
+    from pcqr.entropy import Entropy
+    from pcqr.release.account import AccountLike
+    from pcqr.schema.raw import RawKind
+
+_CHARGE = "charge"
+"""The key of the charge id, beside the figures of the guarantee."""
 
 
 @dataclass(frozen=True)
 class Schema:
     """The columns of x, in the order in which their features stand in the encoded matrix.
 
-    It is declared here or in a file (`from_toml`, `from_json`), or made of rows that are public (`from_public`).
-    Nothing in it may come from private records.
+    It is declared here or in a file (`from_toml`, `from_json`), made of rows that are public (`from_public`), or
+    released from private records with a guarantee (`private`). Nothing else in it may come from private records.
 
     Parameters
     ----------
@@ -36,6 +47,18 @@ class Schema:
     origin : Origin or None, default None
         Of which rows `from_public` made it: one digest of all of them. None where it was declared. It takes no part in
         comparisons, and is written to schema files alone.
+    guarantee : Guarantee or None, default None
+        The guarantee of the release that made it (`private`), which schema files keep. None: it was no release. It
+        takes no part in comparisons.
+    charge : str or None, default None
+        The id of that release's charge: the account's id and the number of the charge. None: no account was charged.
+
+    Attributes
+    ----------
+    cost : tuple of str
+        What the release that made it has cost, in words. Empty where it was no release.
+    is_private : bool
+        Is nothing in it drawn from private records by a seed?
 
     Raises
     ------
@@ -58,6 +81,8 @@ class Schema:
 
     columns: tuple[Column, ...]
     origin: Origin | None = field(default=None, compare=False, repr=False)
+    guarantee: Guarantee | None = field(default=None, compare=False, repr=False)
+    charge: str | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -186,6 +211,107 @@ class Schema:
         """The columns whose values hardly ever occurred twice in the public rows: identifiers, or free text."""
         return () if self.origin is None else tuple(name for name in self.origin.near_unique if name in self.names)
 
+    @property
+    def is_private(self) -> bool:
+        """Is nothing in it drawn from private records by a seed?"""
+        return self.guarantee is None or self.guarantee.is_private
+
+    @property
+    def cost(self) -> tuple[str, ...]:
+        """What the release that made it has cost, in words. Empty where it was no release."""
+        if self.guarantee is None:
+            return ()
+        columns = self.columns
+        found = {
+            "cuts": any(column.cuts for column in columns),
+            "shares": any(column.shares for column in columns),
+            "categories": any(column.categories not in ((), TRUTH_VALUES) for column in columns),
+        }
+        bought = ", ".join(name for name, is_there in found.items() if is_there) or "nothing"
+        figures = f"ε = {rounded_text(self.guarantee.epsilon, 6)}, δ = {rounded_text(self.guarantee.delta, 3)}"
+        account = "charged to no account" if self.charge is None else f"charge {self.charge}"
+        account = account if self.guarantee.is_private else "NOT PRIVATE: its randomness was seeded"
+        return (f"the schema ({bought}), which cost {figures} of its own ({account})",)
+
+    @classmethod
+    def private(
+        cls,
+        X: Any,
+        epsilon: float,
+        delta: float = 1e-6,
+        *,
+        types: Mapping[str, RawKind] | None = None,
+        drop: Collection[str] = (),
+        groups: Any = None,
+        account: AccountLike | None = None,
+        entropy: Entropy | int | None = None,
+    ) -> Schema:
+        """Release a schema of private records: cuts of numbers and dates, categories of texts, and their shares.
+
+        The release is (ε, δ)-differentially private (proofs/predicates.md). The schema states its `guarantee`, also in
+        its file, and may be read, mended and used in any number of later releases at no further cost. What these
+        releases cost is added to it.
+
+        Parameters
+        ----------
+        X : table or ParquetTable
+            The private records, without labels: a dict of sequences, a data frame, an Arrow table, or
+            `pcqr.records.ParquetTable`, whose label is left out. n, the names and the kinds of columns are public.
+        epsilon : float
+            ε of the release.
+        delta : float, default 1e-6
+            δ of the release; far below 1/n.
+        types : mapping of str to {"numeric", "date", "categorical", "boolean"} or None, default None
+            The kinds of columns. One that is left out has the kind of its type, which is then public. A list has no
+            type: kinds are never read off the records.
+        drop : collection of str, default ()
+            Columns to leave out, such as labels. Each column takes a share of ε.
+        groups : None
+            Rows of persons are refused: the guarantee is about single records.
+        account : Account, str, path or None, default None
+            The account that is charged before anything is drawn. None: nothing is remembered.
+        entropy : Entropy, int or None, default None
+            Where the randomness comes from. An integer seeds a test, which is **not private**.
+
+        Returns
+        -------
+        Schema
+            A column has `missing` or `other`, whatever its records are. There are no bounds: add public ones, if any
+            are known.
+
+        Raises
+        ------
+        ParameterError
+            When a parameter is not allowed.
+        DataError
+            When a column has no declared kind and its type does not say it, or a cell is not of its column's kind.
+        InfeasiblePlan
+            When n·ε is below 480: cuts would be noise.
+        AccountExhausted
+            When the account has no room for it. Nothing was drawn or charged then.
+
+        Warns
+        -----
+        WeakGuarantee
+            When ε or δ is so large that the guarantee says little.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pcqr import Schema
+        >>> rng = np.random.default_rng(0)
+        >>> table = {"age": rng.integers(18, 90, 5_000), "job": rng.choice(["cook", "nurse"], 5_000)}
+        >>> schema = Schema.private(table, epsilon=1.0, entropy=0)  # seeded: NOT PRIVATE
+        >>> [round(cut) for cut in schema.columns[0].cuts]
+        [27, 35, 45, 54, 63, 71, 80]
+        >>> schema.columns[1].categories, schema.guarantee.within(1.0, 1e-6)
+        (('cook', 'nurse'), True)
+        """
+        released: Schema = resolve("pcqr.estimators.schema_release:private_schema")(
+            X, epsilon, delta, types=types, drop=drop, groups=groups, account=account, entropy=entropy
+        )
+        return released
+
     @classmethod
     def from_public(cls, rows: Table, *, drop: Collection[str] = (), most_categories: int = 100) -> Schema:
         """A schema made of public rows. **Calling this declares that `rows` are public**: never pass private records.
@@ -284,7 +410,7 @@ class Schema:
         path : str or Path
             Where to; a file there is replaced.
         """
-        told = self.to_dict() if self.origin is None else self.to_dict() | {"origin": self.origin.to_dict()}
+        told = self.to_dict() | self.history()
         Path(path).write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def to_toml(self, path: str | Path) -> None:
@@ -296,10 +422,11 @@ class Schema:
             Where to; a file there is replaced.
         """
         tables = [("[[columns]]", column) for column in self.to_dict()["columns"]]
-        if self.origin is not None:
-            tables.append(
-                ("[origin]  # the rows that it was made of, which must not be private", self.origin.to_dict())
-            )
+        heads = {
+            "origin": "[origin]  # the rows that it was made of, which must not be private",
+            "guarantee": "[guarantee]  # of the release that made it",
+        }
+        tables += [(heads[name], told) for name, told in self.history().items()]
         written = (
             f"{head}\n" + "".join(f"{key} = {toml(value)}\n" for key, value in table.items()) for head, table in tables
         )
@@ -312,7 +439,7 @@ class Schema:
         Parameters
         ----------
         description : mapping
-            {"columns": [{"name": …, "kind": …, …}, …]}.
+            {"columns": [{"name": …, "kind": …, …}, …]}, and what files have beside it, origin and guarantee.
 
         Returns
         -------
@@ -324,10 +451,12 @@ class Schema:
             When it describes no schema.
         """
         columns = description.get("columns")
-        if not {"columns"} <= set(description) <= {"columns", "origin"} or not isinstance(columns, list):
+        allowed = {"columns", "origin", "guarantee"}
+        if not {"columns"} <= set(description) <= allowed or not isinstance(columns, list):
             raise ParameterError("schema", "one list named 'columns'", sorted(map(str, description)))
         origin = Origin.from_dict(description["origin"]) if "origin" in description else None
-        return cls(tuple(column_from(entry) for entry in columns), origin)
+        guarantee, charge = _released(description["guarantee"]) if "guarantee" in description else (None, None)
+        return cls(tuple(column_from(entry) for entry in columns), origin, guarantee, charge)
 
     def to_dict(self) -> dict[str, Any]:
         """A description made of dicts, lists, strings and numbers. What does not apply to a column is left out.
@@ -346,6 +475,19 @@ class Schema:
         """
         return {"columns": [described(column) for column in self.columns]}
 
+    def history(self) -> dict[str, dict[str, Any]]:
+        """Describe how it came about, as schema files have it beside the columns.
+
+        Returns
+        -------
+        dict
+            "origin" and "guarantee", as far as there are any. `from_dict` takes them.
+        """
+        told = {} if self.origin is None else {"origin": self.origin.to_dict()}
+        if self.guarantee is not None:
+            told["guarantee"] = self.guarantee.facts() | ({} if self.charge is None else {_CHARGE: self.charge})
+        return told
+
     @classmethod
     def _from_file(cls, path: str | Path, parse: Callable[[str], Any], language: str) -> Schema:
         try:
@@ -361,3 +503,12 @@ class Schema:
             raise ParameterError("schema", f"a {language} file", f"{path} (nested too deeply)") from None
         except ValueError as error:  # both parsers' errors, text that is not UTF-8, integers too long to be shown
             raise ParameterError("schema", f"a {language} file", f"{path} ({error})") from None
+
+
+def _released(told: object) -> tuple[Guarantee, str | None]:
+    """Return the guarantee and the charge id that `Schema.history` wrote."""
+    where = "guarantee of a schema"
+    if not isinstance(told, Mapping) or _CHARGE not in told:
+        return Guarantee.from_facts(told, where), None
+    figures = {name: value for name, value in told.items() if name != _CHARGE}
+    return Guarantee.from_facts(figures, where), read_text(told[_CHARGE], f"{where}.{_CHARGE}")

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from pcqr.release.ledger import Entry, Ledger
     from pcqr.release.ledger.adoptions import Adoption
 
+_ID_DIGITS = 12
+"""Of the 32 of its ledger."""
+
 
 class Account:
     """What may ever be spent on one private table, and what was, kept on disk.
@@ -80,6 +83,8 @@ class Account:
         When it was made, in UTC.
     charges : tuple of Charge
         All that was charged, in order.
+    id : str
+        Public digits that tell it from all other accounts, wherever it is.
     spent, left : Tally
         What was spent, and what is left, by the filter: ε or ρ, and δ.
     adoptions : tuple of Adoption
@@ -238,6 +243,15 @@ class Account:
     def delta(self) -> float:
         """δ of all releases together."""
         return self.filter.delta
+
+    @property
+    def id(self) -> str:
+        """Public digits that tell it from all other accounts, wherever it is."""
+        return self._identity[:_ID_DIGITS]
+
+    def id_of(self, charge: Charge) -> str:
+        """Return the id of a charge to this account: the account's own, and the number of the charge."""
+        return f"{self.id}-{charge.number}"
 
     @property
     def spent(self) -> Tally:

@@ -17,6 +17,7 @@ def told_account(account: Account) -> dict[str, Any]:
     return {
         "account": account.name,
         "place": account.place,
+        "id": account.id,
         "epsilon": account.epsilon,
         "delta": account.delta,
         "filter": rule.name,
