@@ -122,3 +122,16 @@ def test_an_address_that_is_misspelt_is_not_taken_for_a_path(address: str, tmp_p
             call()
         assert "secret" not in str(refusal.value)
         assert refusal.value.__context__ is None
+
+
+@pytest.mark.parametrize("end", ["ledger=x;password=secret", "ledger=x%20password=secret", "ledger=password=secret"])
+def test_a_ledger_whose_name_holds_a_password_is_refused(end: str) -> None:
+    """The server would be asked for it, and the message that it cannot be reached would have the name in it."""
+    for reach in (
+        lambda place: Account.create(place, 1.0, 0.0),
+        Account.open,
+        lambda place: open_ledger(place, "release"),
+    ):
+        with pytest.raises(ParameterError, match="looks like a password") as caught:
+            reach(f"postgresql://me@localhost:1/db?{end}")
+        assert "secret" not in f"{caught.value} {caught.value.args}"

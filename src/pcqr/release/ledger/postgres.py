@@ -61,7 +61,9 @@ class PostgresStore(Store):
 
     def __init__(self, address: str, *, read_only: bool = False) -> None:
         url, name = parsed(address)
-        shown, _ = parsed(without_password(address))
+        shown, told = parsed(without_password(address))
+        if told != name:  # ?ledger=main;password=…
+            raise ParameterError("ledger", "a name in which nothing looks like a password (&password=…)", address)
         place = shown.update_query_dict({"ledger": name}).set(drivername="postgresql").render_as_string(False)
         try:
             engine = create_engine(url, hide_parameters=True)
