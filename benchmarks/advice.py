@@ -197,11 +197,11 @@ def summary(root: Path = Path()) -> str:
     """The text of the file that ships: means over runs, by cell, of every way that `pcqr plan` advises on.
 
     From this benchmark; from `benchmarks.classifiers` "published" on whole tables, from `benchmarks.trees` "tree", both
-    beside boosting on the whole table.
+    beside boosting on the whole table; from `benchmarks.few_records` "published" on few records.
     """
-    measured, classifiers, trees = (
+    measured, classifiers, trees, few = (
         json.loads((root / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("advice", "classifiers", "trees")
+        for name in ("advice", "classifiers", "trees", "few_records")
     )
     boosting = {case["table"]: case["gradient_boosting"] for case in trees["cases"]}
     cells: list[dict[str, Any]] = []
@@ -225,6 +225,10 @@ def summary(root: Path = Path()) -> str:
             accuracy = float(np.mean(accuracies))
             figures = (case["gradient_boosting"] - accuracy, accuracy - case["majority"], 0.0)
             add(case["table"], case["records"], float(epsilon), {"tree": figures})
+    for case in few["cases"]:
+        figures = (case["boosting"] - case["auto"], case["auto"] - case["majority"], 0.0)
+        epsilon = few["settings"]["epsilon"]
+        add(case["table"], round(case["strength"] / epsilon), epsilon, {"published": figures})
     lines = ",\n".join(json.dumps(cell) for cell in cells)
     return f'{{"delta": {DELTA}, "queries": {QUERIES},\n"cells": [\n{lines}\n]}}\n'
 

@@ -33,6 +33,7 @@
     ├── FittedAgain                     copies of one estimator were fitted several times: their ε may add up
     ├── UnfinishedSave                  a save that was stopped had left files with secrets, and they were removed
     ├── WeakGuarantee                   a figure too large to mean much: said at `fit`, before anything is spent
+    ├── NothingLearned                  n·ε is so small that the most common label is all to expect: said at `fit`, too
     ├── UnansweredWarning               most of the planned queries are expected to get no label: said at `fit`, too
     └── Halted                          a score counts rows that got no answer as half right
 
@@ -428,6 +429,23 @@ class WeakGuarantee(PcqrWarning):
     >>> Guarantee(epsilon=0.5, delta=1e-2).caveats(records=1_000)
     ('δ = 0.01 is large, and not below 1/n for n = 1,000: showing whole records with that chance would satisfy
     it too.',)
+    """
+
+
+class NothingLearned(PcqrWarning):
+    """n·ε is so small that no more than the most common label can be expected. Said at `fit`, with the n or ε to take.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from pcqr import PrivateClassifier
+    >>> from pcqr.errors import NothingLearned
+    >>> public = np.arange(100.0)[:, None]
+    >>> with warnings.catch_warnings(action="always", record=True) as given:
+    ...     _ = PrivateClassifier(epsilon=0.1).plan(records=200, public=public)
+    >>> NothingLearned in {warning.category for warning in given}
+    True
     """
 
 

@@ -73,6 +73,27 @@ def test_the_real_question_gets_one_answer_on_top() -> None:
     assert "Python only: NoisyMaxAggregate(Stumps(), epsilon=1, delta=1e-06, queries=500).fit(X, y)" in text
 
 
+@pytest.mark.parametrize("size", [100, 500, 3_000, 20_000])
+def test_each_way_is_shown_with_the_strength_of_its_tables(size: int) -> None:
+    """And no table that is ten times as strong is quoted."""
+    lines = invoke("--n", str(size), "--columns", "12", "--epsilon", "1").output.split("All ways")[1].splitlines()
+    assert lines[1].split()[0] == "n·ε"
+    for way in WAYS:
+        line = next(line for line in lines if line.startswith(way.words + "  "))
+        found = re.match(r"([\d,]+)(?: to ([\d,]+))?  ", line.removeprefix(way.words).strip() + "  ")
+        assert found is not None or "not measured" in line
+        if found is not None:
+            assert float((found[2] or found[1]).replace(",", "")) < 10 * size
+    assert "not measured" in " ".join(lines) or size > 100
+
+
+def test_too_little_to_learn_from_is_said() -> None:
+    text = " ".join(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1").output.split())
+    assert "n·ε = 30 is too small to learn from 120 predicates and 2 classes" in text
+    assert "Take n ≥ 439 at this ε, or ε ≥ 0.15 at this n." in text
+    assert "with n·ε = 30 " in text
+
+
 @given(situations)
 def test_every_command_that_is_shown_parses(situation: Situation) -> None:
     advice = advise(situation)

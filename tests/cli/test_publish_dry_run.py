@@ -185,6 +185,16 @@ def test_of_two_options_the_longer_one_counts(home: Path) -> None:
     assert f"about {work_of(first) + work_of(second) + work_of(longest):.0e} steps" in facts["parts"]["time"]
 
 
+def test_where_nothing_can_be_learned_it_is_said_and_the_run_warns_once(home: Path) -> None:
+    said = "n·ε = 20 is too small to learn from 20 predicates and 2 classes: expect no more than the most common label."
+    facts = told(publish(home, "--json", epsilon=0.02))
+    assert facts["parts"]["expected"].startswith(said)
+    assert "expected" not in told(publish(home, "--json", epsilon=0.03))["parts"]
+    result = publish(home, "--seed", "1", epsilon=0.02, dry=False)
+    assert result.exit_code == 0, result.output
+    assert " ".join(result.output.split()).count(said) == 1
+
+
 @pytest.mark.parametrize(
     ("steps", "words"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 from support.releases import Forbidden
 
 from pcqr import PrivateClassifier
-from pcqr.errors import DataError, NothingPublic, ParameterError
+from pcqr.errors import DataError, NothingLearned, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTree, DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.plan import Branch, ComparisonStage, DrawStage, LeafCountsStage, LinearStage, Sequence, Stage
 from pcqr.plan.composition import parts_of
+from pcqr.planning.classifiers.rule import least_strength
 from pcqr.records.branching import Split, nodes_of
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import PredicateVectors
@@ -319,3 +321,31 @@ def test_what_is_wrong_is_said_before_any_noise_is_drawn() -> None:
         PrivateClassifier(1.0, entropy=Forbidden()).fit(X, y, public=X)
     with pytest.raises(ParameterError, match="epsilon"):
         PrivateClassifier(0.0, entropy=Forbidden()).fit(X, y, public=X + 1.0)
+
+
+@pytest.mark.parametrize(("method", "classes"), [("auto", 2), ("tree", 3), ("linear", 2)])
+def test_where_nothing_can_be_learned_fit_and_plan_say_so_before_anything_is_drawn(method: Any, classes: int) -> None:
+    names, public = tuple(range(classes)), table(300, seed=1)[0]
+    made = PrivateClassifier(0.1, method=method, classes=names)
+    predicates = getattr(made.dry_run(600, public).hypotheses, "predicates", None)
+    enough = math.ceil(least_strength(len(predicates or ()), classes) / 0.1)
+    assert made.dry_run(enough, public).shortfall is None
+    made.plan(enough, public=public)  # warnings are errors
+
+    X, y = table(enough - 1)
+    told = f"and {classes} classes: expect no more than the most common label. Take n ≥ {enough} at this ε"
+    with pytest.raises(NothingLearned, match=told):
+        PrivateClassifier(0.1, method=method, classes=names, entropy=Forbidden()).fit(X, y, public=public)
+    with pytest.warns(NothingLearned) as caught:
+        made.plan(enough - 1, public=public)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message) == made.dry_run(enough - 1, public).shortfall
+
+
+def test_dense_features_count_as_many_as_their_directions() -> None:
+    public = np.random.default_rng(0).normal(size=(400, 120))
+    classifier = PrivateClassifier(0.1)
+    size = classifier.dry_run(600, public).maps["dense"].size
+    enough = math.ceil(least_strength(size, 2) / 0.1)
+    assert classifier.dry_run(enough, public).shortfall is None
+    assert f"{size} predicates" in str(classifier.dry_run(enough - 1, public).shortfall)

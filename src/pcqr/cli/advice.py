@@ -12,7 +12,7 @@ from rich.text import Text
 from pcqr.cli.command_lines import EXAMPLES, lines_for, python_for
 from pcqr.cli.console import field_table
 from pcqr.guarantee import Guarantee
-from pcqr.planning.questions.advice import Advice, Advised, Situation
+from pcqr.planning.questions.advice import Advice, Advised, Situation, strengths
 from pcqr.planning.questions.measured import Measured
 
 _NEEDS = {
@@ -21,6 +21,9 @@ _NEEDS = {
     "queries": "all queries beforehand, as public rows",
     None: "nothing but the records and the queries",
 }
+
+
+_NOT_MEASURED = "not measured, or only at ten times this n·ε and more"
 
 
 def advice_object(advice: Advice) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def print_advice(console: Console, advice: Advice) -> None:
     console.print(f"  ({EXAMPLES})", style="dim", soft_wrap=True)
     console.print()
     fields = {
-        "expected": "not measured" if best.measured is None else _expected(best.measured),
+        "expected": _NOT_MEASURED if best.measured is None else _expected(best.measured, best.alike),
         "costs": _costs(best, situation),
         "needs": _NEEDS[best.source],
         "why": advice.reason,
@@ -98,11 +101,10 @@ def _notes(advice: Advice) -> tuple[str, ...]:
     return (*advice.notes, f"{' '.join(caveats)} The command needs --accept-weak-guarantee.")
 
 
-def _expected(found: Measured) -> str:
+def _expected(found: Measured, alike: bool) -> str:
     """In points of accuracy: what was lost against boosting, what was gained over the more common label, and where."""
-    low, high = found.strength
-    where = f"{len(found.cells)} runs on {len(found.tables)} tables ({', '.join(found.tables)}) with n·ε = {low:,.0f}"
-    where += "" if low == high else f" to {high:,.0f}"
+    where = f"{len(found.cells)} runs on {len(found.tables)} tables ({', '.join(found.tables)}) with n·ε = "
+    where += strengths(found) + (" and public rows" if not alike else "")
     lead = "Nothing was measured at this n·ε; nearest: " if found.extrapolated else ""
     return (
         f"{lead}accuracy {_points(found.loss)} points below gradient boosting without privacy on the same records, "
@@ -125,19 +127,22 @@ def _points(ends: tuple[float, float]) -> str:
 
 
 def _table(advice: Advice) -> Table:
-    title = "All ways, in points of accuracy, as measured near this n·ε (an unanswered query counts as a coin)"
+    title = "All ways, in points of accuracy, as measured at the n·ε shown (an unanswered query counts as a coin)"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for column, side in (("", "left"), ("below boosting", "right"), ("unanswered", "right"), ("privacy", "left")):
-        table.add_column(column, justify=side)  # type: ignore[arg-type]
+    table.add_column("")
+    for column in ("n·ε", "below boosting", "unanswered"):
+        table.add_column(column, justify="right")
+    table.add_column("privacy")
     for advised in (advice.best, *advice.others):
         found = advised.measured
         privacy = "ε alone" if advised.way.algorithm.pure else "ε and δ"
         if found is None:
-            table.add_row(advised.way.words, "not measured", "–", privacy)
+            table.add_row(advised.way.words, "not measured", "–", "–", privacy)
             continue
         unanswered = "none" if advised.way.at_once else _points(found.unanswered) + " %"
         table.add_row(
             advised.way.words,
+            strengths(found),
             _points(found.loss) + " *" * (not advised.alike) + " †" * found.extrapolated,
             unanswered,
             privacy,

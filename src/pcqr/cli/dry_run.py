@@ -81,6 +81,8 @@ def told(dry_run: DryRun, records: int, parts: Parts | None = None) -> dict[str,
         lines["together"] = "noise adds up by squares, so that all steps cost less than the sum of their ε"
     if dry_run.maps:
         lines["columns"] = f"{next(iter(dry_run.maps.values())).features:,}, once they are encoded"
+    if dry_run.shortfall is not None:
+        lines["expected"] = dry_run.shortfall
     return lines | _effort(dry_run, records, parts)
 
 

@@ -31,7 +31,7 @@ from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
-from pcqr.planning.expected.shortfall import warn_if_unanswered
+from pcqr.planning.expected.shortfall import warn_if_nothing_learned, warn_if_unanswered
 from pcqr.planning.request import Request
 from pcqr.progress import showing
 from pcqr.records import Persons
@@ -137,6 +137,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             When ε or δ is so large that the guarantee says little.
         UnansweredWarning
             When most of the planned queries are expected to get no label.
+        NothingLearned
+            When n·ε is so small that no more than the most common label can be expected.
         """
         self._let_go()
         self._has_spent = False
@@ -180,6 +182,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
                 guarantee = self._about_persons(guarantee, hypotheses)
             warn_if_weak(guarantee, n)
             warn_if_unanswered(plan)
+            warn_if_nothing_learned(self._shortfall(hypotheses, known))
             self._check_room(given)
             self._charge(account, guarantee, hypotheses, plan, n)
             self._begin(hypotheses, given, plan, entropy)
@@ -225,8 +228,15 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             When a parameter is not allowed.
         InfeasiblePlan
             When no plan keeps to ε and δ with so few records.
+
+        Warns
+        -----
+        NothingLearned
+            When n·ε is so small that no more than the most common label can be expected.
         """
-        return self._planned(records, features, public, schema, persons=persons)[1]
+        hypotheses, plan, known = self._planned(records, features, public, schema, persons=persons)
+        warn_if_nothing_learned(self._shortfall(hypotheses, known))
+        return plan
 
     def _planned(
         self,
@@ -279,6 +289,10 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     def _find_gpu(self, *, persons: bool) -> str | None:  # noqa: ARG002
         """Return the GPU that this fit uses, or None for the CPU."""
+        return None
+
+    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:  # noqa: ARG002
+        """Return why nothing can be learned, by public numbers, and what would change it; None where something can."""
         return None
 
     def _check_room(self, given: Given) -> None:

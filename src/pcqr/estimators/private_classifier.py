@@ -29,7 +29,8 @@ from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_de
 from pcqr.planning.classifiers.linear import linear_predicates, stand_ins_for
 from pcqr.planning.classifiers.published import feature_maps, plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
-from pcqr.planning.classifiers.rule import Choice, Method, choose, trees_for
+from pcqr.planning.classifiers.rule import FEWEST, Choice, Method, choose, trees_for
+from pcqr.planning.expected.shortfall import nothing_learned
 from pcqr.records.on_device import OnDevice
 from pcqr.records.predicates import Predicate, Predicates
 from pcqr.release.account import AccountLike
@@ -41,20 +42,20 @@ POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
 _MOST_DECLARED = 130
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
-FEWEST = 10
-"""n·ε below which nothing is published: it would be noise, whatever the records say."""
 
 
 @dataclass(frozen=True)
 class DryRun:
     """What a `fit` would do, and make its classifier of. From public things alone.
 
-    `maps` are the feature maps of the linear classifiers. There are none where a tree is published.
+    `maps` are the feature maps of the linear classifiers. There are none where a tree is published. `shortfall` says
+    why nothing can be learned, if nothing can.
     """
 
     plan: PublishedPlan
     hypotheses: HypothesisClass
     maps: Maps
+    shortfall: str | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -166,7 +167,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     ) -> DryRun:
         """Return what `fit` would do, as `plan` does, with what it would be made of. Nothing is spent."""
         hypotheses, plan, known = self._planned(records, None, public, schema, persons=persons)
-        return DryRun(plan, hypotheses, known.maps)
+        return DryRun(plan, hypotheses, known.maps, self._shortfall(hypotheses, known))
 
     @property
     def method_(self) -> Method:
@@ -294,6 +295,13 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
                 f"n ≥ {ceil(FEWEST / self.epsilon):,} at this ε, or ε ≥ {FEWEST / request.records:.2g} at this n",
             )
         return plan_published(request, self.method, known.maps, public=known.rows)
+
+    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
+        if not isinstance(hypotheses, DecisionTrees):
+            return None
+        dense = known.maps.get("dense")
+        asked = len(hypotheses.predicates or ()) if dense is None else dense.size
+        return nothing_learned(known.records, self.epsilon, asked, hypotheses.labels)
 
     def _find_gpu(self, *, persons: bool) -> str | None:
         found = Found(None, "the rows of persons are weighed on the CPU")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import sampler_law
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
@@ -40,6 +41,7 @@ from pcqr.planning.classifiers.rule import (
     Choice,
     Construction,
     choose,
+    least_strength,
     trees_for,
 )
 from pcqr.records.feature_map import FeatureMap
@@ -112,6 +114,18 @@ def maps_for(
 ) -> Maps:
     asked = linear_predicates(rarest_for(records, epsilon), records, public, None) or PREDICATES
     return feature_maps(choose(records, epsilon, method), records, epsilon, classes, asked, 3, public, None)
+
+
+@pytest.mark.parametrize("predicates", [2, 3])
+def test_at_the_least_strength_a_predicate_that_gains_a_quarter_is_as_likely_as_a_single_label(predicates: int) -> None:
+    """Exactly, for trees of depth 1 and two labels that are equally common."""
+    columns = np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 0, 0, 1, 1]], float)
+    y, gaining = [0, 0, 0, 1, 0, 1, 1, 1], (0, 0, 0, 0, 1, 1, 1, 1)
+    trees = DecisionTrees(depth=1, predicates=tuple(Predicate(j, 0.5) for j in range(predicates)))
+    inverse_temperature = least_strength(predicates, 2) / (2 * len(y))  # η = ε/2
+    law = sampler_law(trees, columns[:predicates].T, y, inverse_temperature)
+    labels = math.exp(law[(0,) * 8]) + math.exp(law[(1,) * 8])
+    assert math.exp(law[gaining]) == pytest.approx(labels, rel=1e-9)
 
 
 def test_the_maps_are_those_of_the_construction() -> None:

@@ -1,20 +1,25 @@
-"""Where most queries will stay unanswered, `fit` says so from public numbers, before anything is drawn."""
+"""Where little can be expected, `fit` says so from public numbers, before anything is drawn."""
 
 from __future__ import annotations
 
+import math
+import re
 import warnings
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.releases import Forbidden, steps
 from support.requests import request_of
 
 from pcqr import AgnosticRelease, SubsampleAggregate, UnansweredWarning, UniversalRelease
-from pcqr.errors import InfeasiblePlan
+from pcqr.errors import InfeasiblePlan, NothingLearned
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.plan import Prediction
 from pcqr.planning import plan_agnostic, plan_universal
-from pcqr.planning.expected.shortfall import warn_if_unanswered
+from pcqr.planning.classifiers.rule import least_strength
+from pcqr.planning.expected.shortfall import nothing_learned, warn_if_nothing_learned, warn_if_unanswered
 
 MANY = request_of(36_000, 14, Stumps(), 2.0, 1e-6, 100_000, 0.1, 0.05)
 
@@ -61,3 +66,39 @@ def test_fit_refuses_where_no_vote_can_be_stable() -> None:
 def test_a_universal_release_of_as_many_queries_is_silent() -> None:
     X, y = steps(2_000, noise=0.1)
     UniversalRelease(Thresholds(), epsilon=2.0, queries=100_000, entropy=1).fit(X, y)
+
+
+def test_below_the_least_strength_the_most_common_label_is_all_that_is_expected() -> None:
+    least = least_strength(100, 2)
+    assert least == pytest.approx(8 * math.log(200))
+    assert nothing_learned(1_000, (least + 1e-6) / 1_000, 100, 2) is None
+    told = nothing_learned(1_000, (least - 1e-6) / 1_000, 100, 2)
+    assert told is not None
+    assert told.startswith("n·ε = 42.4 is too small to learn from 100 predicates and 2 classes: expect no more than ")
+
+
+@given(st.integers(1, 10**4), st.floats(1e-3, 1.0), st.integers(1, 1_000), st.integers(2, 20))
+def test_with_the_n_or_the_epsilon_that_it_names_nothing_is_said(
+    records: int, epsilon: float, predicates: int, classes: int
+) -> None:
+    told = nothing_learned(records, epsilon, predicates, classes)
+    assert (told is None) == (records * epsilon >= least_strength(predicates, classes))
+    if told is None:
+        return
+    named = re.search(r"Take n ≥ ([\d,]+) at this ε, or ε ≥ ([\d.e+-]+) at this n\.$", told)
+    assert named is not None
+    more, larger = int(named[1].replace(",", "")), float(named[2])
+    assert nothing_learned(more, epsilon, predicates, classes) is None
+    assert nothing_learned(more - 1, epsilon, predicates, classes) is not None
+    assert nothing_learned(records, larger, predicates, classes) is None
+    assert nothing_learned(records, larger / 1.2, predicates, classes) is not None, "two digits"
+
+
+def test_more_predicates_and_more_classes_need_more() -> None:
+    assert least_strength(10, 2) < least_strength(100, 2) < least_strength(100, 10)
+
+
+def test_a_warning_that_nothing_can_be_learned_names_whoever_fits() -> None:
+    warn_if_nothing_learned(None)  # warnings are errors
+    with pytest.raises(NothingLearned, match="too small"):
+        warn_if_nothing_learned(nothing_learned(100, 0.2, 100, 2))

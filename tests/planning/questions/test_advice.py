@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from support.situations import situations
 
 from pcqr.errors import ParameterError
+from pcqr.planning.classifiers.rule import least_strength
+from pcqr.planning.expected.shortfall import nothing_learned
 from pcqr.planning.questions.advice import ENOUGH_QUERIES, TIE, WAYS, Situation, advise
 from pcqr.planning.questions.measured import measured_near
 
@@ -49,7 +51,8 @@ def test_whatever_is_asked_one_way_is_recommended_and_the_others_are_shown(situa
     shown = [found.best.way, *(other.way for other in found.others)]
     assert len(shown) == len({way.key for way in shown})
     assert {way.key for way in shown} == {way.key for way in WAYS if situation.source is not None or not way.trees}
-    assert found.best.alike
+    compared = any(other.alike and other.way.commanded for other in (found.best, *found.others))
+    assert found.best.alike or not compared
     assert found.best.way.commanded
     assert found.reason
 
@@ -71,6 +74,35 @@ def test_what_the_figures_cannot_say_is_said() -> None:
     assert any("not below 1/n" in note for note in advise(replace(ASKED, delta=1e-3)).notes)
     assert any("500 queries" in note for note in advise(replace(ASKED, queries=100_000)).notes)
     assert not any("500 queries" in note for note in advise(ASKED).notes)
+
+
+@pytest.mark.parametrize("columns", [None, 3, 200])
+def test_where_nothing_can_be_learned_that_is_the_first_note(columns: int | None) -> None:
+    predicates = min(10 * (columns or 10), 300)
+    least = least_strength(predicates, 2)
+    asked = Situation(records=1_000, columns=columns, epsilon=least / 1_000 - 1e-9)
+    found = advise(asked)
+    assert found.notes[0] == nothing_learned(1_000, asked.epsilon, predicates, 2)
+    assert found.best.way.key == "published"
+    assert f"learn from {predicates} predicates" in found.notes[0]
+    assert "too small" not in " ".join(advise(replace(asked, epsilon=least / 1_000 + 1e-9)).notes)
+
+
+def test_what_publish_would_refuse_is_said() -> None:
+    assert "n·ε = 9.9 is below 10" in advise(Situation(records=990, epsilon=0.01)).notes[0]
+    assert "Take n ≥ 1,000 at this ε" in advise(Situation(records=990, epsilon=0.01)).notes[0]
+    assert "is below" not in " ".join(advise(Situation(records=1_000, epsilon=0.01)).notes)
+
+
+def test_where_a_schema_was_not_measured_public_rows_are_quoted_as_such() -> None:
+    found = advise(Situation(records=1_000, epsilon=0.1))
+    assert measured_near("published from schema", 100.0) is None
+    assert found.best.measured == measured_near("published", 100.0)
+    assert not found.best.alike
+
+
+def test_the_reason_has_the_strength_of_the_tables() -> None:
+    assert "Where both were measured, at n·ε = 10,000 to 20,000, it lost " in advise(ASKED).reason
 
 
 def test_bad_numbers_are_refused() -> None:

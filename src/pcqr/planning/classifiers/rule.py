@@ -6,6 +6,7 @@ public. docs/classifiers.md says what was measured, on which tables the numbers 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,12 @@ from pcqr.plan.linear import MapName
 
 Method = Literal["tree", "linear"]
 Choice = Literal["auto", "tree", "linear"]
+
+FEWEST = 10
+"""n·ε below which nothing is published: it would be noise, whatever the records say."""
+
+LEAST_GAIN = 0.25
+"""About the most that one predicate of a real table gains over the most common label, as a share of the records."""
 
 TREES = (
     (0.0, DecisionTrees(deepest=2, stop=0.8, cuts=10)),
@@ -74,3 +81,13 @@ def choose(records: int, epsilon: float, method: Choice = "auto") -> Constructio
 def trees_for(records: int, epsilon: float) -> DecisionTrees:
     """Return the class of trees for n = `records` and ε = `epsilon` where the user names none."""
     return next(trees for least, trees in reversed(TREES) if records * epsilon >= least)
+
+
+def least_strength(predicates: int, classes: int) -> float:
+    """Return n·ε below which no more than the most common label can be expected of B predicates and C classes.
+
+    A draw at η = ε/2 prefers a predicate that is right on g·n records more by the factor e^{nεg/2}. At 2/g·ln(B·C) this
+    makes up for the number of predicates and labels. g = `LEAST_GAIN`: only a predicate that decides nearly everything
+    by itself is found below. docs/classifiers.md says what was measured there.
+    """
+    return 2.0 / LEAST_GAIN * math.log(predicates * classes)

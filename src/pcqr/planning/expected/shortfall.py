@@ -1,11 +1,14 @@
-"""Where most queries will stay unanswered: said before anything is spent, from the plan alone."""
+"""Where little can be expected of a release: said before anything is spent, from public numbers alone."""
 
 from __future__ import annotations
 
+import math
 import warnings
 
-from pcqr.errors import UnansweredWarning
-from pcqr.plan import Plan, UniversalPlan, VotingPlan
+from pcqr.errors import NothingLearned, UnansweredWarning
+from pcqr.guarantee import rounded_text
+from pcqr.plan import Plan, UniversalPlan, VotingPlan, counted
+from pcqr.planning.classifiers.rule import least_strength
 
 MOST_UNANSWERED = 0.5
 INSTEAD = (
@@ -33,6 +36,33 @@ def warn_if_unanswered(plan: Plan) -> None:
         UnansweredWarning,
         stacklevel=4,  # to the caller of `fit`: numpy's error state puts a frame around it
     )
+
+
+def nothing_learned(records: int, epsilon: float, predicates: int, classes: int) -> str | None:
+    """Return in words that no more than the most common label can be expected, with the n and ε that change it.
+
+    None where more can be. A function of n = `records`, ε and the numbers of predicates and classes.
+    """
+    least = least_strength(predicates, classes)
+    if records * epsilon >= least:
+        return None
+    return (
+        f"n·ε = {records * epsilon:.3g} is too small to learn from {counted(predicates, 'predicate')} and {classes} "
+        f"classes: expect no more than the most common label. {enough(records, epsilon, least)}"
+    )
+
+
+def enough(records: int, epsilon: float, strength: float) -> str:
+    """Return a sentence with the n at this ε, and the ε at this n, from which on n·ε is at least `strength`."""
+    return (
+        f"Take n ≥ {math.ceil(strength / epsilon):,} at this ε, or ε ≥ {rounded_text(strength / records, 2)} at this n."
+    )
+
+
+def warn_if_nothing_learned(told: str | None) -> None:
+    """Give a `NothingLearned` warning with what `nothing_learned` says, if it says anything."""
+    if told is not None:
+        warnings.warn(told, NothingLearned, stacklevel=4)  # to the caller of `fit` or `plan`, as above
 
 
 def rounded(number: float) -> int:

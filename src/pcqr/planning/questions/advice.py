@@ -11,6 +11,8 @@ from typing import Literal
 
 from pcqr import registry
 from pcqr.checks import check_delta, check_integer, check_positive
+from pcqr.planning.classifiers.rule import FEWEST, trees_for
+from pcqr.planning.expected.shortfall import enough, nothing_learned
 from pcqr.planning.questions.measured import Measured, measured_near, queries_measured
 
 Source = Literal["public rows", "schema", "queries"]
@@ -24,6 +26,8 @@ TIE = 0.01
 then the earlier of `WAYS` is preferred."""
 WIDE = 100
 """Columns from which a table is wider than any that was measured."""
+CUTS, COLUMNS = 10, 10
+"""Predicates a column where n·ε is small, and columns where nobody says how many there are."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +138,8 @@ WAYS = (
 class Advised:
     """One way for one situation. `source`: what its questions are made of; None: of nothing, it cuts anywhere.
 
-    `measured`: None where it never was. `alike`: it was, with that source. Otherwise it was with public rows, which are
-    the best source, and cannot be recommended on the strength of that.
+    `measured`: None where it was not, at n·ε that says anything. `alike`: it was, with that source. Otherwise it was
+    with public rows, which are the best source, and cannot be preferred to others on the strength of that.
     """
 
     way: Way
@@ -158,10 +162,12 @@ class Advice:
 def advise(situation: Situation) -> Advice:
     """Of what a command can run the first of `WAYS` that no other beats near n·ε.
 
-    One beats another by more than `TIE` in mean loss over the tables and sizes where both were measured.
+    One beats another by more than `TIE` in mean loss over the tables and sizes where both were measured. Where nothing
+    was measured, the first.
     """
     possible = [_advised(way, situation) for way in WAYS if situation.source is not None or not way.trees]
-    rivals = [found for found in possible if found.alike and found.way.commanded]
+    runnable = [found for found in possible if found.way.commanded]
+    rivals = [found for found in runnable if found.alike] or runnable[:1]
     best = next((found for found in rivals if not any(_beats(rival, found) for rival in rivals)), rivals[0])
     others = tuple(found for found in possible if found is not best)
     return Advice(situation, best, _reason(best, rivals), others, tuple(_notes(situation, best)))
@@ -181,42 +187,66 @@ def _advised(way: Way, situation: Situation) -> Advised:
     is_derived = source in ("schema", "queries")
     key = f"published from {source}" if way.name == PUBLISHED and is_derived else way.key
     found = measured_near(key, situation.strength)
+    if found is None and key != way.key:
+        return Advised(way, source, measured_near(way.key, situation.strength), alike=False)
     return Advised(way, source, found, alike=found is not None and (way.name == PUBLISHED or not is_derived))
 
 
 def _reason(best: Advised, rivals: Sequence[Advised]) -> str:
-    """Its strength, and its mean loss beside that of the best rival of another kind."""
+    """Its strength, and its mean loss beside that of the best rival of another kind, with the n·ε of these."""
     found = [
-        (losses[1], losses[0], rival.way.words)
+        (theirs.mean_loss, ours.mean_loss, rival.way.words, ours)
         for rival in rivals
-        if rival.way.name != best.way.name and (losses := _beside(best, rival)) is not None
+        if rival.way.name != best.way.name and rival.measured is not None and best.measured is not None
+        if (ours := best.measured.where(rival.measured)) and (theirs := rival.measured.where(best.measured))
     ]
     if not found:
         return f"{best.way.strength}."
-    theirs, ours, words = min(found)
+    theirs_lost, ours_lost, words, cells = min(found, key=lambda each: each[:3])
     return (
-        f"{best.way.strength}. Where both were measured near this n·ε it lost {100.0 * ours:.1f} points on average, "
-        f"{words} {100.0 * theirs:.1f}."
+        f"{best.way.strength}. Where both were measured, at n·ε = {strengths(cells)}, it lost "
+        f"{100.0 * ours_lost:.1f} points on average, {words} {100.0 * theirs_lost:.1f}."
     )
 
 
-def _lost(key: str, situation: Situation) -> str:
+def strengths(found: Measured) -> str:
+    """Return n·ε of what was measured, in words."""
+    low, high = (f"{end:,.0f}" for end in found.strength)
+    return low if low == high else f"{low} to {high}"
+
+
+def _lost(key: str, situation: Situation) -> str | None:
+    """Return in words what was lost near n·ε, and at which n·ε that was measured."""
     found = measured_near(key, situation.strength)
-    return "–" if found is None else f"{100.0 * found.mean_loss:.1f}"
+    return None if found is None else f"{100.0 * found.mean_loss:.1f} points on average (n·ε = {strengths(found)})"
+
+
+def _too_little(situation: Situation) -> str | None:
+    """Return why nothing can be learned, if nothing can, by public numbers."""
+    if situation.strength < FEWEST:
+        told = (
+            f"n·ε = {situation.strength:.3g} is below {FEWEST}: a published classifier would be noise, and is refused."
+        )
+        return f"{told} {enough(situation.records, situation.epsilon, FEWEST)}"
+    trees = trees_for(situation.records, situation.epsilon)
+    predicates = min(CUTS * (situation.columns or COLUMNS), trees.most)
+    return nothing_learned(situation.records, situation.epsilon, predicates, trees.labels)
 
 
 def _notes(situation: Situation, best: Advised) -> list[str]:
     notes = []
+    if (told := _too_little(situation)) is not None:
+        notes.append(told)
     if situation.public is None and situation.schema:
         notes.append(
             "Assumed: a schema can be written down (column names, categories, bounds of the numbers) without a look at "
             "the private records. Public rows without labels are better still: --public N. Neither: --no-schema."
         )
     if best.source == "schema" and (situation.queries or 0) >= ENOUGH_QUERIES:
+        queries, schema = (_lost(f"published from {source}", situation) for source in ("queries", "schema"))
+        losses = "" if None in (queries, schema) else f" On the measured tables that lost {queries}, a schema {schema}."
         notes.append(
-            "If everybody may know the queries, they can serve as public rows: add --public queries.csv. On the "
-            f"measured tables that lost {_lost('published from queries', situation)} points on average near this n·ε, "
-            f"a schema alone {_lost('published from schema', situation)}."
+            f"If everybody may know the queries, they can serve as public rows: add --public queries.csv.{losses}"
         )
     if best.source == "queries":
         notes.append(

@@ -2,20 +2,23 @@
 
 The figures come from `benchmarks/results` (`python -m benchmarks.advice` measures and makes measured.json). A cell is
 one table at one (n, ε). Cells are looked up by n·ε, which decides most of what a private learner can do: those within a
-factor of `NEAR` of what is asked, on whatever tables there are. They are no bounds: another table may do better or
-worse.
+factor of `NEAR` of what is asked, on whatever tables there are, else the nearest. They are no bounds: another table
+may do better or worse.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
 NEAR = 2.0
 """Cells whose n·ε is within this factor of the one that is asked for count as near it."""
+
+FAR = 10.0
+"""Cells whose n·ε is at least this many times the one that is asked for say nothing about it."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,11 @@ class Cell:
     def strength(self) -> float:
         """n·ε."""
         return self.records * self.epsilon
+
+    @property
+    def place(self) -> tuple[str, int, float]:
+        """Where it was measured: the table, n and ε."""
+        return self.table, self.records, self.epsilon
 
 
 @dataclass(frozen=True)
@@ -74,23 +82,24 @@ class Measured:
     def mean_loss(self) -> float:
         return math.fsum(cell.loss for cell in self.cells) / len(self.cells)
 
+    def where(self, other: Measured) -> Measured | None:
+        """The cells on tables and at sizes where `other` was measured, too; None where there are none."""
+        theirs = {cell.place for cell in other.cells}
+        both = tuple(cell for cell in self.cells if cell.place in theirs)
+        return replace(self, cells=both) if both else None
+
     def beside(self, other: Measured) -> tuple[float, float] | None:
         """(mean loss, that of `other`) over the cells where both were measured; None where there are none."""
-        theirs = {(cell.table, cell.records, cell.epsilon): cell.loss for cell in other.cells}
-        pairs = [
-            (cell.loss, theirs[cell.table, cell.records, cell.epsilon])
-            for cell in self.cells
-            if (cell.table, cell.records, cell.epsilon) in theirs
-        ]
-        if not pairs:
-            return None
-        ours, others = zip(*pairs, strict=True)
-        return math.fsum(ours) / len(pairs), math.fsum(others) / len(pairs)
+        ours, theirs = self.where(other), other.where(self)
+        return None if ours is None or theirs is None else (ours.mean_loss, theirs.mean_loss)
 
 
 def measured_near(way: str, strength: float) -> Measured | None:
-    """What was measured of `way` near n·ε = `strength`, or next to it where nothing was. None: it never was."""
-    known = [cell for cell in cells() if cell.way == way]
+    """What was measured of `way` near n·ε = `strength`, or next to it where nothing was.
+
+    None where it never was, or at `FAR` times as much alone.
+    """
+    known = [cell for cell in cells() if cell.way == way and cell.strength < FAR * strength]
     if not known:
         return None
     near = [cell for cell in known if strength / NEAR <= cell.strength <= strength * NEAR]
