@@ -127,7 +127,7 @@ def _points(ends: tuple[float, float]) -> str:
 
 
 def _table(advice: Advice) -> Table:
-    title = "All ways, in points of accuracy, as measured at the n·ε shown (an unanswered query counts as a coin)"
+    title = "All ways, as measured: points of accuracy (an unanswered query counts as a coin)"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     table.add_column("")
     for column in ("n·ε", "below boosting", "unanswered"):
