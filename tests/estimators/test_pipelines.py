@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import pytest
 import sklearn
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.decomposition import PCA
 from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, QuantileTransformer, StandardScaler
 from support.releases import steps
@@ -31,6 +35,8 @@ from pcqr import (
 )
 from pcqr.errors import FittedAgain, Halted
 from pcqr.hypotheses import DecisionTrees, Stumps, Thresholds
+from pcqr.models import PublishedModel
+from pcqr.records.predicates import Predicate
 from pcqr.release import Account
 from pcqr.schema import Column
 from pcqr.unit import PERSON, RECORD
@@ -289,3 +295,82 @@ def test_a_search_gives_groups_to_the_splitter_alone_unless_they_are_routed(tmp_
             search(learner).fit(X, y, groups=IDS)
         asking = clone(learner).set_fit_request(groups=True)
         assert search(asking).fit(X, y, groups=IDS).best_estimator_.guarantee_.unit == PERSON
+
+
+# Probabilities in tools of scikit-learn -----------------------------------------------------------------------------
+
+TREES = DecisionTrees(depth=2, predicates=(Predicate(0, 30.0), Predicate(1, 40.0)))
+ASKED: dict[str, dict[str, Any]] = {"tree": {"epsilon": 0.5}, "linear": {"epsilon": 4.0}}
+
+
+def scored(**parameters: Any) -> PrivateClassifier:
+    return PrivateClassifier(**{"trees": TREES, "classes": (0, 1), **parameters})
+
+
+@pytest.mark.parametrize("method", ASKED)
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "neg_brier_score", "average_precision"])
+def test_cross_validation_by_probabilities(method: str, scoring: str) -> None:
+    X, y = table(2_000)
+    learner = scored(entropy=0, **ASKED[method])
+    found = cross_val_score(learner, X, y, cv=3, scoring=scoring, error_score="raise")
+    shuffled = cross_val_score(learner, X, np.random.default_rng(0).permutation(y), cv=3, scoring=scoring)
+    assert (found > shuffled.max() + 0.1).all()
+    assert learner.fit(X, y).method_ == method
+
+
+def test_three_labels_by_probabilities() -> None:
+    X, y = table(2_000)
+    y = y + (X[:, 0] > 60.0)
+    learner = scored(epsilon=1.0, entropy=0, classes=(0, 1, 2), trees=replace(TREES, depth=3))
+    found = cross_val_score(learner, X, y, cv=3, scoring="roc_auc_ovr", error_score="raise")
+    assert (found > 0.8).all()
+
+
+@pytest.mark.parametrize("method", ASKED)
+def test_another_threshold_costs_one_fit(method: str) -> None:
+    X, y = table(2_000)
+    fresh, _ = table(500, seed=2)
+    tool = FixedThresholdClassifier(scored(**ASKED[method]), threshold=0.9, response_method="predict_proba")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tool.fit(X, y)
+    assert tool.estimator_.guarantee_.is_private
+    assert (tool.predict(fresh) == (tool.estimator_.predict_proba(fresh)[:, 1] >= 0.9)).all()
+    model = FixedThresholdClassifier(PublishedModel.from_learner(tool.estimator_), threshold=0.9).fit(
+        fresh, [0, 1] * 250
+    )
+    assert (model.predict(fresh) == tool.predict(fresh)).all()
+
+
+@pytest.mark.parametrize("method", ASKED)
+def test_calibration_on_the_private_table_is_told_that_it_multiplies_epsilon(method: str) -> None:
+    X, y = table(2_000)
+    with pytest.warns(FittedAgain, match="CalibratedClassifierCV fit many.* What .* a calibrator .* has no noise"):
+        tool = CalibratedClassifierCV(scored(**ASKED[method]), cv=3).fit(X, y)
+    assert len(tool.calibrated_classifiers_) == 3
+
+
+@pytest.mark.parametrize("method", ASKED)
+def test_calibration_on_an_account_charges_every_fit(method: str, tmp_path: Any) -> None:
+    X, y = table(2_000)
+    epsilon = ASKED[method]["epsilon"]
+    account = Account.create(tmp_path / "account", 10 * epsilon, 1e-5)
+    CalibratedClassifierCV(scored(account=account, **ASKED[method]), cv=3).fit(X, y)
+    assert [charge.epsilon for charge in account.charges] == pytest.approx([epsilon] * 3, rel=0.01)
+
+
+@pytest.mark.parametrize("method", ASKED)
+def test_calibration_of_what_is_published_on_public_labels_costs_nothing(method: str) -> None:
+    X, y = table(2_000)
+    learner = scored(**ASKED[method]).fit(X, y)
+    labelled, truth = table(400, seed=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tools = [
+            CalibratedClassifierCV(FrozenEstimator(published)).fit(labelled, truth)
+            for published in (learner, PublishedModel.from_learner(learner))
+        ]
+    fresh, labels = table(500, seed=2)
+    said = [tool.predict_proba(fresh) for tool in tools]
+    np.testing.assert_array_equal(*said)
+    assert roc_auc_score(labels, said[0][:, 1]) > 0.8

@@ -18,6 +18,7 @@ from pcqr import (
     Guarantee,
     InfeasiblePlan,
     ParameterError,
+    PrivateClassifier,
     Schema,
     SeededEntropy,
     SemiPrivateLearner,
@@ -28,7 +29,7 @@ from pcqr import (
 )
 from pcqr.errors import AccountExhausted
 from pcqr.estimators.scoring import Scoring
-from pcqr.hypotheses import DecisionTree, Stumps, Thresholds
+from pcqr.hypotheses import DecisionTree, DecisionTrees, Stumps, Thresholds
 from pcqr.models import PrivateScore, PublishedModel
 from pcqr.models.score import Bins
 from pcqr.records.branching import Leaf, Split
@@ -107,6 +108,15 @@ def test_an_estimator_that_has_published() -> None:
     release = SubsampleAggregate(epsilon=8.0, queries=5, teachers=99, entropy=0).fit(X, (X[:, 0] > 45).astype(int))
     with pytest.raises(ParameterError, match="learner must be"):
         private_score(release, X, Y, 1.0)
+
+
+def test_a_published_tree_has_an_auc() -> None:
+    asked = DecisionTrees(depth=1, predicates=(Predicate(0, 45.0),))
+    learner = PrivateClassifier(5.0, method="tree", trees=asked, classes=("no", "yes"), entropy=0).fit(X, Y)
+    score = exactly(X, Y, model=learner)
+    assert len(score.bin_labels) == 10
+    assert score.auc is not None
+    assert score.auc.value == pytest.approx(score.balanced_accuracy.value), "two leaves, two probabilities"
 
 
 def test_probabilities_are_binned(monkeypatch: pytest.MonkeyPatch) -> None:

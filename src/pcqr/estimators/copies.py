@@ -37,8 +37,10 @@ class CountedCopies(BaseEstimator):  # type: ignore[misc]
         if fits.count == 2:
             warnings.warn(
                 "This estimator, or a copy of it, was fitted before. Every fit is a release of its own: where two of "
-                "them share records, their ε and δ add up. Cross-validation and parameter searches fit many: "
-                "an account (account=NAME) counts all of them, and public rows can choose parameters at no cost. "
+                "them share records, their ε and δ add up. Cross-validation, parameter searches and "
+                "CalibratedClassifierCV fit many: an account (account=NAME) counts all of them, and public rows can "
+                "choose parameters at no cost. What a search, a calibrator or a threshold learns from the labels "
+                "beside these fits has no noise: give it labels that are public. "
                 "Bagging also repeats records: one that is k times in what a fit gets has k·ε by that fit alone.",
                 FittedAgain,
                 stacklevel=4,
