@@ -48,11 +48,13 @@ def test_a_run_is_given_maps_trees_and_stages_that_are_made_of_public_rows(
     """Whatever the records say, with both values of a label among them."""
     started: list[Any] = []
 
-    def watched(stage: Stage, trees: DecisionTrees, _: Any, entropy: Entropy, *, maps: Any, public: Any) -> Hypothesis:
+    def watched(
+        stage: Stage, trees: DecisionTrees, _: Any, entropy: Entropy, *, maps: Any, public: Any
+    ) -> tuple[Hypothesis, None]:
         started.append((stage, trees, maps, public.tolist(), entropy.is_private))
-        return DecisionTree(Leaf(0), 2)
+        return DecisionTree(Leaf(0), 2), None
 
-    monkeypatch.setattr(private_classifier, "publish", watched)
+    monkeypatch.setattr(private_classifier, "publish_weighed", watched)
     rng = np.random.default_rng(0)
     public = rng.random((200, 2))
     for private in (rng.random((500, 2)), 5.0 * rng.random((500, 2)) ** 4):
@@ -172,7 +174,7 @@ def test_a_classifier_whose_fit_is_interrupted_keeps_nothing(features: Any, monk
     def interrupted(*_: Any, **__: Any) -> Hypothesis:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(private_classifier, "publish", interrupted)
+    monkeypatch.setattr(private_classifier, "publish_weighed", interrupted)
     X, public = np.random.default_rng(0).random((2, 60, 2))
     classifier = PrivateClassifier(method="linear", features=features, entropy=0)
     with pytest.raises(KeyboardInterrupt):

@@ -37,7 +37,10 @@ PARAMETERS: dict[type[Any], set[str]] = {
         *("hypotheses", "epsilon", "delta", "entropy", "classes", "account", "parties", "penalty"),
     },
     SemiPrivateLearner: {"hypotheses", "epsilon", "alpha", "beta", "entropy", "classes", "account"},
-    PrivateClassifier: {"epsilon", "delta", "method", "features", "trees", "entropy", "classes", "account", "device"},
+    PrivateClassifier: {
+        *("epsilon", "delta", "method", "features", "trees", "entropy", "classes", "account", "device"),
+        *("class_weight", "weight_bound"),
+    },
 }
 
 

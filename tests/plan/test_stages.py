@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcqr.accounting import NoisySumsEvent
+from pcqr.accounting import Composed, NoisySumsEvent, PureEvent, ShapingEvent
 from pcqr.errors import ParameterError
 from pcqr.guarantee import rounded_up
 from pcqr.hypotheses import Stumps, Thresholds
@@ -21,6 +21,7 @@ from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
     LARGEST_TERM,
     MOST_RECORDS,
+    ClassCountsStage,
     ComparisonStage,
     Context,
     DrawStage,
@@ -30,6 +31,7 @@ from pcqr.plan import (
     VoteStage,
     account,
 )
+from pcqr.plan.composition import account_for
 
 VOTE = VoteStage(
     records=1_000,
@@ -246,6 +248,27 @@ def test_counts_at_leaves_move_by_two_records() -> None:
     for scale in (0.0, -1.0, math.inf, 2.0**51):
         with pytest.raises(ParameterError, match="scale"):
             LeafCountsStage(scale)
+
+
+def test_counts_of_labels_move_by_one_record_or_by_two() -> None:
+    """The interval of a draw after them depends on them, which the fold is told."""
+    context = Context(Stumps(cuts=[0.5]), 400, 1)
+    two, three, many = (ClassCountsStage(40.0, classes) for classes in (2, 3, 9))
+    assert (two.epsilon, three.epsilon, many.epsilon) == (rounded_up(1 / 40), rounded_up(2 / 40), rounded_up(2 / 40))
+    assert two.event(context) == ShapingEvent(PureEvent(two.epsilon))
+    both = account(Sequence((three, DRAW)), context, delta=1e-6)
+    assert both.is_pure
+    assert both.epsilon == rounded_up(account(DRAW, context).epsilon + three.epsilon)
+    sums = NoisySumsEvent(20.0, steps=4, scale=2.0**30, draws=1_000)
+    first, fixed = (
+        account_for(Composed((event, sums, DRAW.event(context))), 1e-6).epsilon
+        for event in (two.event(context), PureEvent(two.epsilon))
+    )
+    assert first > fixed
+    assert two.words(context).startswith("noisy counts of the labels")
+    for scale, classes in ((0.0, 2), (math.inf, 2), (2.0**51, 2), (1.0, 1), (1.0, 128)):
+        with pytest.raises(ParameterError, match="classes" if scale == 1.0 else "scale"):
+            ClassCountsStage(scale, classes)
 
 
 def test_what_a_stage_needs_time_for() -> None:

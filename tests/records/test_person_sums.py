@@ -21,9 +21,10 @@ from pcqr.records.branching import Leaf, Split, leaves_of, leaves_reached
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
 from pcqr.records.gradient_sums import GradientSums
-from pcqr.records.persons import MOST_PERSONS, WHOLE, row_weights
+from pcqr.records.persons import MOST_PERSONS, row_weights
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors
+from pcqr.records.weighted import WHOLE
 
 CUTS = (Predicate(0, 0.5), Predicate(0, 1.5), Predicate(1, 0.5))
 TREES = (

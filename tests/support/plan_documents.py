@@ -24,6 +24,7 @@ from pcqr.plan import (
     Aim,
     Branch,
     Budget,
+    ClassCountsStage,
     ComparisonStage,
     DrawStage,
     LeafCountsStage,
@@ -77,6 +78,7 @@ EXAMPLES: dict[str, Any] = {
     "parties-stage": PARTIES,
     "draw-stage": DrawStage(0.2, after_queries=40),
     "leaf-counts-stage": LeafCountsStage(1 / 3),
+    "class-counts-stage": ClassCountsStage(200 / 3, classes=3),
     "predicates-stage": PredicatesStage(30_561, 6, 7, 3, 0.1 / 3, 100 / 3, 200 / 3, 400.5),
     "linear-stage": LINEAR,
     "comparison-stage": COMPARISON,
@@ -115,6 +117,7 @@ budgets = st.builds(Budget, st.floats(1e-300, 1e300), st.just(0.0) | st.floats(1
 aims = st.builds(Aim, whole, chances, chances)
 predictions = st.builds(Prediction, numbers, numbers, numbers, ranges, ranges)
 draws = st.builds(DrawStage, temperatures, counts)
+class_counts = st.builds(ClassCountsStage, st.floats(1e-300, 2.0**50), st.integers(2, 127))
 leaf_counts = st.builds(LeafCountsStage, st.floats(1e-300, 2.0**50))
 predicates = st.builds(
     PredicatesStage,
@@ -288,6 +291,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "parties-stage": students(),
     "draw-stage": draws,
     "leaf-counts-stage": leaf_counts,
+    "class-counts-stage": class_counts,
     "predicates-stage": predicates,
     "linear-stage": linears(),
     "comparison-stage": comparisons(),

@@ -71,6 +71,9 @@ class EmpiricalBayes:
         φ, of which `allows_empirical_bayes` is true.
     public : Points or None
         Public rows, none of which is a private record: how vectors vary.
+    by_label : tuple of two floats, default (1.0, 1.0)
+        w: what a record of each label counts. Sums are of weighted records, public rows are like all records, so that
+        the mean at θ is E[φ·(w₁·P(1|x)·u − w₀·P(0|x)·d)], where the margin says what P(1|x) is among weighted ones.
 
     Raises
     ------
@@ -78,7 +81,7 @@ class EmpiricalBayes:
         When `features` do not allow it, or there are no public rows.
     """
 
-    def __init__(self, features: FeatureMap, public: Points | None) -> None:
+    def __init__(self, features: FeatureMap, public: Points | None, by_label: tuple[float, float] = (1.0, 1.0)) -> None:
         dense = features.dense
         if not (allows_empirical_bayes(features) and isinstance(dense, PredicateVectors)) or dense.directions is None:
             raise ParameterError("features", "a feature map of predicates, seen through public directions", "another")
@@ -97,10 +100,11 @@ class EmpiricalBayes:
         self._sizes = np.bincount(self._groups)
         self._variances = self._first_variances()
         self._sums: list[_Sum] = []
+        self._by_label = by_label
         self.features, self.weights = features, np.zeros(features.size)
 
     def add(self, mean: Floats, deviation: float) -> None:
-        """Take a noisy mean of slopes and vectors at the present `weights`, and move these.
+        """Take a noisy mean of weighted slopes and vectors at the present `weights`, and move these.
 
         Slopes are at most ½; `deviation` is that of the noise in each number of `mean`.
         """
@@ -129,10 +133,11 @@ class EmpiricalBayes:
     def _tangents(self) -> tuple[Floats, Floats]:
         """(Σ JᵀR⁻¹J, Σ JᵀR⁻¹(s − g + J·θ)) over all sums: what they say of θ, as of a linear function near it."""
         rows, weights = self._rows, self.weights
-        chance, change = _chances(_margins(rows, weights))
+        chance, change = _unweighted(*_chances(_margins(rows, weights)), *self._by_label)
         precision, pull = np.zeros((weights.size, weights.size)), np.zeros(weights.size)
         for each in self._sums:
             up, down = _slopes(_margins(rows, each.at))
+            up, down = up * self._by_label[1], down * self._by_label[0]
             expected = chance * up - (1.0 - chance) * down
             tangent = moments(rows, change * (up + down) / len(rows))
             mean = product(expected[None], rows)[0] / len(rows)
@@ -168,6 +173,15 @@ def _chances(margins: Floats) -> tuple[Floats, Floats]:
     q = _less_likely(margins)
     likelier = 1.0 / (1.0 + 2.0 * q)
     return np.where(margins > 0.0, likelier, 1.0 - likelier), 2.0 * likelier * likelier * q * (1.0 - q)
+
+
+def _unweighted(chance: Floats, change: Floats, zero: float, one: float) -> tuple[Floats, Floats]:
+    """The chance of label 1 where that among weighted records is `chance`, and its derivative.
+
+    A record of label 0 counts `zero`, one of label 1 counts `one`.
+    """
+    mean = 1.0 / (chance / one + (1.0 - chance) / zero)
+    return chance / one * mean, change * mean * mean / (zero * one)
 
 
 def _slopes(margins: Floats) -> tuple[Floats, Floats]:

@@ -54,7 +54,7 @@ def descend(
     `public` rows say how vectors vary. Progress is reported under the name `called`.
     """
     check_records(features, records, plan)
-    posterior = EmpiricalBayes(features, public) if plan.is_empirical_bayes else None
+    posterior = EmpiricalBayes(features, public, _by_label(records)) if plan.is_empirical_bayes else None
     with under_way(f"{called}, vectors of the records"):
         sums = records.gradient_sums(features, plan.bound)
     descent, kept = _descent(sums, plan, posterior), last_quarter(plan.steps)
@@ -64,6 +64,13 @@ def descend(
         if step > plan.steps - kept:
             descent.keep()
     return LinearClassifier.of(features, plan.classes, *_parts(descent.mean(kept), plan))
+
+
+def _by_label(records: Records) -> tuple[float, float]:
+    """What a record of each of two labels counts: public."""
+    zero, one = (1, 1) if records.class_weights is None else records.class_weights
+    whole = 1 if records.class_weights is None else records.whole
+    return zero / whole, one / whole
 
 
 class _Descent(Protocol):

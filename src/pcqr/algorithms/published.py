@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from pcqr.algorithms.class_weights import balanced_weights
 from pcqr.algorithms.empirical_bayes import MOST_COORDINATES, allows_empirical_bayes
 from pcqr.algorithms.leaf_counts import leaf_counts
 from pcqr.algorithms.linear import check_records, descend
@@ -22,7 +23,16 @@ from pcqr.hypotheses.base import LARGEST_EXPONENT, Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.noise import check_scale, discrete_gaussian
-from pcqr.plan import Branch, ComparisonStage, DrawStage, LeafCountsStage, LinearStage, Sequence, Stage
+from pcqr.plan import (
+    Branch,
+    ClassCountsStage,
+    ComparisonStage,
+    DrawStage,
+    LeafCountsStage,
+    LinearStage,
+    Sequence,
+    Stage,
+)
 from pcqr.plan.composition import parts_of
 from pcqr.plan.linear import MapName
 from pcqr.progress import under_way
@@ -30,6 +40,7 @@ from pcqr.records import Records
 from pcqr.records.arrays import Points, as_points
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.vectors import ROWS_A_PREDICATE, PredicateVectors
+from pcqr.records.weighted import ByLabel, weighed
 
 Maps = Mapping[MapName, FeatureMap]
 """The public feature maps, without a tree, by the names that stages call them."""
@@ -50,9 +61,22 @@ def publish(
     The `public` rows say how vectors vary and what the tree says how often. They make no class here: a class made of
     public points is published by `sspp`.
     """
+    return publish_weighed(stage, hypotheses, records, entropy, maps=maps, public=public)[0]
+
+
+def publish_weighed(
+    stage: Stage,
+    hypotheses: HypothesisClass,
+    records: Records,
+    entropy: Entropy,
+    *,
+    maps: Maps | None = None,
+    public: Points | None = None,
+) -> tuple[Hypothesis, ByLabel | None]:
+    """`publish`, with what a record of each label counted in it, in 64ths; None where all counted the same."""
     run = _Run(hypotheses, records, entropy, maps or {}, public)
     run.check(stage)
-    return run.last(stage)
+    return run.last(stage), run.records.class_weights
 
 
 @dataclass
@@ -76,6 +100,8 @@ class _Run:
                 for each in before:
                     if isinstance(each, ComparisonStage):
                         self.option = self.compared(each)
+                    elif isinstance(each, ClassCountsStage):
+                        self.weigh(each)
                     else:
                         self.last(each)
                 return self.last(final)
@@ -88,6 +114,11 @@ class _Run:
             case LinearStage():
                 return self.trained(stage)
         raise ParameterError("plan", "stages that end in a classifier", type(stage).__name__)
+
+    def weigh(self, stage: ClassCountsStage) -> None:
+        """Let the records of each label count by noisy counts of all labels, from here on."""
+        with under_way("counting the labels"):
+            self.records = weighed(self.records, balanced_weights(self.records, stage, self.entropy))
 
     def drawn(self, stage: DrawStage) -> Hypothesis:
         found = sspp(self.hypotheses, self.records, None, stage, self.entropy)
@@ -121,14 +152,18 @@ class _Run:
         """Raise where a stage cannot be run, whatever those before it show, before any of them is."""
         _check_order(stage)
         draws, linears = parts_of(stage, DrawStage), parts_of(stage, LinearStage)
-        counts = parts_of(stage, LeafCountsStage)
+        counts, of_labels = parts_of(stage, LeafCountsStage), parts_of(stage, ClassCountsStage)
         for draw in draws:
             if draw.inverse_temperature * float(self.records.size) > LARGEST_EXPONENT:
                 raise ParameterError("inverse_temperature", "at most 2**52 / n", draw.inverse_temperature)
-        if draws and (linears or counts):
+        if draws and (linears or counts or of_labels):
             self._check_trees()
         for each in counts:
             check_scale("scale", each.scale * self.records.whole)
+        for labels in of_labels:
+            check_scale("scale", labels.scale * self.records.whole)
+            if labels.classes != self.records.labels:
+                raise ParameterError("plan", f"a plan for {self.records.labels} classes", f"one for {labels.classes}")
         for linear in linears:
             if linear.features not in self.maps:
                 raise ParameterError("maps", f"one called {linear.features!r}", sorted(self.maps))
@@ -141,7 +176,7 @@ class _Run:
 
     def _check_trees(self) -> None:
         if not isinstance(self.hypotheses, DecisionTrees):
-            allowed = "decision trees beside a linear classifier, or with counts at their leaves"
+            allowed = "decision trees beside other stages"
             raise ParameterError("hypotheses", allowed, self.hypotheses)
         self.hypotheses.check_countable(self.records)
 
@@ -163,13 +198,18 @@ class _Run:
 def _check_order(stage: Stage, trees: int = 0, linears: int = 0) -> tuple[int, int]:
     """Raise where a comparison has not two linear classifiers before it, or counts no tree, or a comparison is last.
 
+    Counts of labels come first or not at all: an option would be weighed or not, and an earlier stage is not.
+
     Return how many draws and how many linear classifiers there are at least after `stage`, of so many before it.
     """
     match stage:
         case Sequence(stages):
             *first, final = stages
-            for each in first:
-                if not isinstance(each, ComparisonStage):
+            for place, each in enumerate(first):
+                if isinstance(each, ClassCountsStage):
+                    if place or trees or linears:
+                        raise ParameterError("plan", "counts of labels before everything else", "later ones")
+                elif not isinstance(each, ComparisonStage):
                     trees, linears = _check_order(each, trees, linears)
                 elif linears < 2:
                     raise ParameterError("plan", "two linear classifiers before a comparison", f"{linears} of them")

@@ -62,6 +62,7 @@ _HOMES = {
     "parties-stage": "pcqr.peers.parties.plan:PartiesStage",
     "draw-stage": "pcqr.plan.stages:DrawStage",
     "leaf-counts-stage": "pcqr.plan.stages:LeafCountsStage",
+    "class-counts-stage": "pcqr.plan.stages:ClassCountsStage",
     "predicates-stage": "pcqr.plan.predicates:PredicatesStage",
     "linear-stage": "pcqr.plan.linear:LinearStage",
     "comparison-stage": "pcqr.plan.linear:ComparisonStage",

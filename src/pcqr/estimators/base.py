@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,7 +34,7 @@ from pcqr.plan import Answer, Plan
 from pcqr.planning.expected.shortfall import warn_if_nothing_learned, warn_if_unanswered
 from pcqr.planning.request import Request
 from pcqr.progress import showing
-from pcqr.records import Persons
+from pcqr.records import Persons, Records
 from pcqr.release.account import Account, AccountLike, resolve_account
 from pcqr.schema import Schema
 from pcqr.schema.matrix import one_row
@@ -45,7 +45,7 @@ NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
 
 _FITTED = {
     *("plan_", "guarantee_", "classes_", "schema_", "hypotheses_", "hypothesis_", "n_records_", "n_public_"),
-    *("n_features_in_", "feature_names_in_", "_protocol"),
+    *("n_features_in_", "feature_names_in_", "_protocol", "_by_label"),
 }
 
 
@@ -80,7 +80,6 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     not_for_persons_because: ClassVar[str | None] = None
     """Why `fit` takes no `groups`, where it does not."""
 
-    @np.errstate(all="ignore")  # whether a float underflows depends on the records
     def fit(
         self,
         X: Any,
@@ -140,6 +139,20 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         NothingLearned
             When n·ε is so small that no more than the most common label can be expected.
         """
+        with np.errstate(all="ignore"):  # whether a float underflows depends on the records
+            return self._fit(X, y, public, schema, groups, verbose)
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        public: Any,
+        schema: Schema | AssumePublic | None,
+        groups: Any,
+        verbose: bool,
+        sample_weight: Any = None,
+    ) -> Self:
+        """`fit`, with a weight for each row where a subclass takes weights."""
         self._let_go()
         self._has_spent = False
         for name in _FITTED & vars(self).keys():
@@ -152,17 +165,18 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             self._check_persons(hypotheses, groups)
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
-        gpu = self._find_gpu(persons=groups is not None)
+        gpu = self._find_gpu(weighed=groups is not None or sample_weight is not None)
         schema = schema_for(X, schema, public, hypotheses)
         with showing() if verbose else nullcontext():
-            table = handed(self, X, y, schema, groups)
+            table = handed(self, X, y, schema, groups, self._row_shares(sample_weight))
             if public is not None and schema is None:
                 check_width(public, table.width)
             shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-            known = Known(table.size, table.width, shown, schema)
+            known = Known(table.size, table.width, shown, schema, has_row_weights=sample_weight is not None)
             hypotheses = self._prepared(hypotheses, known)
             hypotheses.check_width(known.features)
             names, records, assumptions = table.named(self.classes, hypotheses)
+            records = self._weighed(records, names)
             if shown is not None and not assume_public:
                 check_public(shown, records)
             if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
@@ -188,7 +202,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             self._begin(hypotheses, given, plan, entropy)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
-        guarantee = guarantee.charged(to_account=account is not None)
+        guarantee = self._told(guarantee.charged(to_account=account is not None), names)
         self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
         return self
 
@@ -246,6 +260,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         schema: Schema | AssumePublic | None,
         *,
         persons: bool = False,
+        weights: bool = False,
     ) -> tuple[HypothesisClass, P, Known]:
         """The class, the plan and the feature maps of a `fit` of which so much is public."""
         check_integer("records", records, least=1)
@@ -259,7 +274,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
             shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
         width = width_of(features, shown, schema)
-        known = Known(records, width, shown, schema)
+        known = Known(records, width, shown, schema, has_row_weights=weights)
         hypotheses = self._prepared(hypotheses, known)
         hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
         if self.classes is not None:
@@ -284,16 +299,28 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         """
         return self._has_spent
 
+    def _told(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:  # noqa: ARG002
+        """The guarantee with what else there is to say of a release, once it is there."""
+        return guarantee
+
     def _let_go(self) -> None:
         """Close what an earlier fit has left open."""
 
-    def _find_gpu(self, *, persons: bool) -> str | None:  # noqa: ARG002
-        """Return the GPU that this fit uses, or None for the CPU."""
+    def _find_gpu(self, *, weighed: bool) -> str | None:  # noqa: ARG002
+        """Return the GPU that this fit uses, or None for the CPU. `weighed`: rows have weights, as those of persons."""
         return None
 
     def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:  # noqa: ARG002
         """Return why nothing can be learned, by public numbers, and what would change it; None where something can."""
         return None
+
+    def _row_shares(self, sample_weight: Any) -> NDArray[np.float64] | None:  # noqa: ARG002
+        """What each row counts, from 0 to 1."""
+        return None
+
+    def _weighed(self, records: Records, names: LabelArray) -> Records:  # noqa: ARG002
+        """The records, with weights of labels where there are declared ones."""
+        return records
 
     def _check_room(self, given: Given) -> None:
         """Raise where what is kept of the records would not fit, before anything is charged."""

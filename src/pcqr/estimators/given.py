@@ -20,7 +20,8 @@ class Known:
     """What is public of a private table: its size once it is encoded, public points of its kind, its schema.
 
     `maps` are the public feature maps that an estimator makes of these, by name. `stand_in` are rows that stand in for
-    public points where there is a schema with cuts alone: no class is made of them.
+    public points where there is a schema with cuts alone: no class is made of them. `has_row_weights`: does each row
+    have a private weight of its own?
     """
 
     records: int
@@ -29,6 +30,7 @@ class Known:
     schema: Schema | None
     maps: Mapping[MapName, FeatureMap] = field(default_factory=dict)
     stand_in: Points | None = None
+    has_row_weights: bool = False
 
     @property
     def is_nothing(self) -> bool:

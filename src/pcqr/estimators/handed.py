@@ -30,17 +30,28 @@ Named = tuple[LabelArray, Records, tuple[str, ...]]
 
 
 class Handed:
-    """A table in memory with its labels, and whose its rows are. **Private.**"""
+    """A table in memory with its labels, whose its rows are and what each of them counts. **Private.**"""
 
-    def __init__(self, estimator: BaseEstimator, X: Any, y: Any, schema: Schema | None, groups: Any) -> None:
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        X: Any,
+        y: Any,
+        schema: Schema | None,
+        groups: Any,
+        shares: NDArray[np.float64] | None = None,
+    ) -> None:
         self._table, self._labels, self._whose = read_table(estimator, X, schema), label_cells(y), Whose(groups)
         self._whose.check_lengths(self._table, self._labels)
+        if shares is not None and shares.size != self._table.shape[0]:
+            raise DataError("sample_weight", "as long as X", "another number of weights")
+        self._shares = shares
         self.size, self.width = self._whose.count(self._table), self._table.shape[1]
 
     def named(self, classes: Sequence[Any] | None, hypotheses: HypothesisClass) -> Named:
         """The records, once the labels have names."""
         names, labels, assumptions = encode_labels(self._labels, classes, hypotheses)
-        return names, self._whose.grouped(_source(self._table, labels, names.shape[0])), assumptions
+        return names, self._whose.grouped(_source(self._table, labels, names.shape[0]), self._shares), assumptions
 
 
 class HandedParts:
@@ -81,11 +92,26 @@ class HandedParts:
         return as_array((0, 1) if names is None else names), records, () if names is not None else (ZERO_AND_ONE,)
 
 
-def handed(estimator: BaseEstimator, X: Any, y: Any, schema: Schema | None, groups: Any) -> Handed | HandedParts:
-    """What `fit` was handed."""
+def handed(
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    schema: Schema | None,
+    groups: Any,
+    shares: NDArray[np.float64] | None = None,
+) -> Handed | HandedParts:
+    """What `fit` was handed. `shares` say what each row counts, from 0 to 1."""
     if isinstance(X, ParquetTable | Parted):
+        if shares is not None:
+            raise no_weights_in_parts("sample_weight")
         return HandedParts(estimator, X, y, schema, groups)
-    return Handed(estimator, X, y, schema, groups)
+    return Handed(estimator, X, y, schema, groups, shares)
+
+
+def no_weights_in_parts(name: str) -> DataError:
+    """What is said where weights are asked for a table in parts."""
+    allowed = "None for a table in parts; read it into memory (pcqr.datasets.read_table) for weights"
+    return DataError(name, allowed, "weights")
 
 
 def schema_for(X: Any, schema: Schema | AssumePublic | None, public: Any, hypotheses: HypothesisClass) -> Schema | None:

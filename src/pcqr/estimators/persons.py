@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from pcqr.checks import check_integer
@@ -18,7 +19,7 @@ from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.records import Persons, Records
 from pcqr.records.counting import IntArray
-from pcqr.records.persons import WHOLE
+from pcqr.records.weighted import WHOLE, Weighted
 from pcqr.schema.cells import Cells, cells, distinct
 from pcqr.schema.reading import MISSING_TEXTS, read, text_of
 
@@ -97,9 +98,11 @@ class Whose:
         """n, which is public: the number of records, or of persons."""
         return int(table.shape[0]) if self._numbers is None else 1 + int(self._numbers.max())
 
-    def grouped(self, rows: Records) -> Records:
-        """The records that algorithms see."""
-        return rows if self._numbers is None else Persons(rows, self._numbers, self.rows)
+    def grouped(self, rows: Records, shares: NDArray[np.float64] | None = None) -> Records:
+        """The records that algorithms see. `shares` say what each row counts, from 0 to 1."""
+        if self._numbers is not None:
+            return Persons(rows, self._numbers, self.rows, shares)
+        return rows if shares is None else Weighted(rows, by_row=shares)
 
 
 def weighs_rows(hypotheses: HypothesisClass) -> bool:

@@ -6,20 +6,31 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pcqr.algorithms.published import Maps, publish
-from pcqr.checks import check_delta
+from pcqr.algorithms.published import Maps, publish_weighed
+from pcqr.checks import check_delta, check_positive
 from pcqr.entropy import Entropy
 from pcqr.errors import InfeasiblePlan, NoGpu, ParameterError
-from pcqr.estimators.given import Given, Known
+from pcqr.estimators.given import AssumePublic, Given, Known
+from pcqr.estimators.handed import no_weights_in_parts
+from pcqr.estimators.labels import LabelArray
 from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
+from pcqr.estimators.weights import (
+    ClassWeight,
+    check_class_weight,
+    declared_weights,
+    in_words,
+    row_shares,
+    weights_of,
+)
 from pcqr.gpu.device import DeviceChoice, Found, find_gpu
+from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
@@ -31,8 +42,11 @@ from pcqr.planning.classifiers.published import feature_maps, plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import FEWEST, Choice, Method, choose, trees_for
 from pcqr.planning.expected.shortfall import nothing_learned
+from pcqr.records import ParquetTable, Records
 from pcqr.records.on_device import OnDevice
+from pcqr.records.parted import Parted
 from pcqr.records.predicates import Predicate, Predicates
+from pcqr.records.weighted import ByLabel, weighed
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
 from pcqr.schema.stand_in import has_cuts, stand_in_rows
@@ -99,7 +113,16 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
     device : {"cpu", "cuda", "auto"}, default "cpu"
         Where counts and sums are made. The result is the same, to the last bit. "cuda": on a GPU, by the extra `gpu`;
-        where there is none, and for persons, on the CPU, and `fit` says so. "auto": on a GPU if there is one.
+        where there is none, for persons and with weights, on the CPU, and `fit` says so. "auto": on a GPU if there is
+        one.
+    class_weight : {"balanced"}, mapping or None, default None
+        What a record of each label counts. A mapping from labels to positive numbers, declared, of which the largest
+        becomes 1; labels that it does not name have 1. "balanced": weights inverse to noisy counts of the labels, which
+        have a tenth of ε. Weights are rounded to 64ths, and the least is 1/64. Labels and probabilities then speak
+        of weighted records (`pcqr.models.with_prior` undoes it).
+    weight_bound : float, default 1.0
+        The largest `sample_weight` that counts as given; `fit` cuts larger ones to it. A record of this weight counts
+        as one record. Public: do not choose it by the private records.
 
     Attributes
     ----------
@@ -107,6 +130,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         The published classifier, free to be shown; `pcqr.models.PublishedModel.from_learner` makes files of it.
     method_ : {"tree", "linear"}
         Which kind it is.
+    class_weight_ : dict
+        What a record of each label counted. It is public: declared, or paid for.
     guarantee_ : Guarantee
         What is promised.
     plan_ : PublishedPlan
@@ -161,12 +186,75 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
     device: DeviceChoice = "cpu"
+    class_weight: ClassWeight = None
+    weight_bound: float = 1.0
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        public: Any = None,
+        schema: Schema | AssumePublic | None = None,
+        groups: Any = None,
+        verbose: bool = False,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Charge ε and δ whole, and publish the classifier. Each `fit` is a new release, charged anew.
+
+        Everything is checked before any noise is drawn, and an account is charged in between: a fit that is refused
+        costs nothing, and one that fails after that is not refunded.
+
+        Parameters
+        ----------
+        X, y, public, schema, groups, verbose : see `pcqr.SubsampleAggregate.fit`
+            The private records and their labels, what is public, and whose each row is.
+        sample_weight : array-like of shape (n,) or None, default None
+            What each row counts, at least 0: cut to `weight_bound` and divided by it. It is part of the record, and as
+            private; only that there are weights is public. Not all are 0. With `groups` each row counts that share of
+            what it counts otherwise. Not for tables in parts.
+
+        Returns
+        -------
+        PrivateClassifier
+            This estimator.
+
+        Raises
+        ------
+        ParameterError
+            When a parameter of the estimator is not allowed. Parameters are judged before data.
+        DataError
+            When records, labels, weights, ids of persons or public rows cannot be used.
+        InfeasiblePlan
+            When no plan keeps to ε and δ with so few records.
+        AccountExhausted
+            When the account has no room for the release. Nothing was drawn or charged then.
+
+        Warns
+        -----
+        WeakGuarantee
+            When ε or δ is so large that the guarantee says little.
+        NothingLearned
+            When n·ε is so small that no more than the most common label can be expected.
+        """
+        if self.class_weight is not None and isinstance(X, ParquetTable | Parted):
+            raise no_weights_in_parts("class_weight")
+        with np.errstate(all="ignore"):  # whether a float underflows depends on the records
+            return self._fit(X, y, public, schema, groups, verbose, sample_weight)
 
     def dry_run(
-        self, records: int, public: Any = None, schema: Schema | None = None, *, persons: bool = False
+        self,
+        records: int,
+        public: Any = None,
+        schema: Schema | None = None,
+        *,
+        persons: bool = False,
+        weights: bool = False,
     ) -> DryRun:
-        """Return what `fit` would do, as `plan` does, with what it would be made of. Nothing is spent."""
-        hypotheses, plan, known = self._planned(records, None, public, schema, persons=persons)
+        """Return what `fit` would do, as `plan` does, with what it would be made of. Nothing is spent.
+
+        `persons`: is n a number of persons? `weights`: will `fit` get a `sample_weight`?
+        """
+        hypotheses, plan, known = self._planned(records, None, public, schema, persons=persons, weights=weights)
         return DryRun(plan, hypotheses, known.maps, self._shortfall(hypotheses, known))
 
     @property
@@ -255,6 +343,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             check_delta(self.delta)
         if self.device not in get_args(DeviceChoice):
             raise ParameterError("device", f"one of {', '.join(map(repr, get_args(DeviceChoice)))}", self.device)
+        check_class_weight(self.class_weight)
+        check_positive("weight_bound", self.weight_bound)
         if self.features not in get_args(FeatureChoice):
             raise ParameterError("features", f"one of {', '.join(map(repr, get_args(FeatureChoice)))}", self.features)
         if self.features == "dense" and (self.method == "tree" or self.trees is not None):
@@ -294,7 +384,14 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
                 f"below {FEWEST}.",
                 f"n ≥ {ceil(FEWEST / self.epsilon):,} at this ε, or ε ≥ {FEWEST / request.records:.2g} at this n",
             )
-        return plan_published(request, self.method, known.maps, public=known.rows)
+        return plan_published(
+            request,
+            self.method,
+            known.maps,
+            public=known.rows,
+            is_balanced=self._is_balanced,
+            has_row_weights=known.has_row_weights,
+        )
 
     def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
         if not isinstance(hypotheses, DecisionTrees):
@@ -303,9 +400,37 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         asked = len(hypotheses.predicates or ()) if dense is None else dense.size
         return nothing_learned(known.records, self.epsilon, asked, hypotheses.labels)
 
-    def _find_gpu(self, *, persons: bool) -> str | None:
-        found = Found(None, "the rows of persons are weighed on the CPU")
-        if not persons and self.device != "cpu":
+    @property
+    def _weights_shown(self) -> ByLabel | None:
+        """What a record of each label counted in the last run, in 64ths."""
+        return vars(self).get("_by_label")
+
+    def _told(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:
+        shown = self._weights_shown
+        if shown is None:
+            return guarantee
+        return guarantee.explained(in_words(shown, names.tolist(), is_balanced=self._is_balanced))
+
+    @property
+    def class_weight_(self) -> dict[Any, float]:
+        """What a record of each label counted, by its name."""
+        check_is_fitted(self, "plan_")
+        return weights_of(self._weights_shown, self.classes_.tolist())
+
+    @property
+    def _is_balanced(self) -> bool:
+        return isinstance(self.class_weight, str)
+
+    def _row_shares(self, sample_weight: Any) -> NDArray[np.float64] | None:
+        return row_shares(sample_weight, self.weight_bound)
+
+    def _weighed(self, records: Records, names: LabelArray) -> Records:
+        by_label = declared_weights(self.class_weight, names.tolist())
+        return records if by_label is None else weighed(records, by_label)
+
+    def _find_gpu(self, *, weighed: bool) -> str | None:
+        found = Found(None, "records and rows with weights are added up on the CPU")
+        if not weighed and self.class_weight is None and self.device != "cpu":
             found = find_gpu()
         if found.name is None and self.device == "cuda":
             warnings.warn(
@@ -322,4 +447,6 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> None:
         records = given.records if given.gpu is None else OnDevice(given.records, given.gpu)
         known = given.known
-        self.hypothesis_ = publish(plan.stage, hypotheses, records, entropy, maps=known.maps, public=known.rows)
+        self.hypothesis_, self._by_label = publish_weighed(
+            plan.stage, hypotheses, records, entropy, maps=known.maps, public=known.rows
+        )

@@ -1,6 +1,7 @@
 """Published classifiers that people can read, check and carry away: rules, JSON, pictures, ONNX, a model card."""
 
 from pcqr.models.importance import Importance, Importances, importances
+from pcqr.models.kind import with_prior
 from pcqr.models.provenance import Provenance
 from pcqr.models.published import PublishedModel
 from pcqr.models.score import PrivateScore
@@ -16,4 +17,5 @@ __all__ = [
     "PublishedModel",
     "importances",
     "in_words",
+    "with_prior",
 ]

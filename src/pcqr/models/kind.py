@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, Points
 from pcqr.models.canvas import Caption
 from pcqr.models.effects import Effects
@@ -111,3 +112,53 @@ class ScoredKind(Kind[H]):
 
         None where rules say all that there is to say.
         """
+
+
+def with_prior(
+    probabilities: ArrayLike, prior: Sequence[float], weighted: Sequence[float] | None = None
+) -> NDArray[np.float64]:
+    """Return what `predict_proba` would be among records whose labels have other shares. Costs nothing.
+
+    A model of weighted records (`class_weight`, `sample_weight`) speaks of weighted records. Each probability is
+    multiplied by `prior`/`weighted` of its label, and rows add up to 1 again. Records of one label are taken to be
+    alike under both shares.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (rows, C)
+        What `predict_proba` gave.
+    prior : sequence of C floats
+        The shares of the labels, in their order, among the records to speak of: declared, up to a common factor. Not
+        to be counted among private records. 1/w of the weights w of the labels undoes these weights.
+    weighted : sequence of C floats or None, default None
+        Their shares among the weighted records, up to a common factor. None: the same for all, as "balanced" aims at.
+
+    Returns
+    -------
+    ndarray of shape (rows, C)
+
+    Raises
+    ------
+    ParameterError
+        When there is not one positive number for each label.
+
+    Examples
+    --------
+    Half of the weight is on a label that 2 of 100 people have.
+
+    >>> from pcqr.models import with_prior
+    >>> with_prior([[0.5, 0.5], [0.1, 0.9]], prior=(0.98, 0.02)).round(3)
+    array([[0.98 , 0.02 ],
+           [0.845, 0.155]])
+    """
+    found = np.array(probabilities, dtype=np.float64)
+    if found.ndim != 2:
+        raise ParameterError("probabilities", "one column for each label, as `predict_proba` gives", "something else")
+    for name, shares in (("prior", prior), ("weighted", weighted)):
+        if shares is not None:
+            factors = np.array(shares, dtype=np.float64)
+            if factors.shape != found.shape[1:] or not (np.isfinite(factors) & (factors > 0.0)).all():
+                raise ParameterError(name, f"{found.shape[1]} positive numbers, one for each label", shares)
+            found *= factors if name == "prior" else 1.0 / factors
+    found /= found.sum(axis=1, keepdims=True)
+    return found

@@ -29,7 +29,7 @@ from pcqr.plan.linear import LARGEST_TERM, MOST_RECORDS, ComparisonStage, Linear
 from pcqr.plan.plans import Mode, Plan, PublishedPlan, QueryPlan, UniversalPlan, VotingPlan
 from pcqr.plan.predicates import PredicatesStage
 from pcqr.plan.prediction import Prediction
-from pcqr.plan.stages import DrawStage, LeafCountsStage, VoteStage
+from pcqr.plan.stages import ClassCountsStage, DrawStage, LeafCountsStage, VoteStage
 
 __all__ = [
     "LARGEST_TERM",
@@ -39,6 +39,7 @@ __all__ = [
     "BatchCost",
     "Branch",
     "Budget",
+    "ClassCountsStage",
     "ComparisonStage",
     "Context",
     "DrawStage",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pcqr.accounting import BoundedRangeEvent, Event, PureEvent
+from pcqr.accounting import BoundedRangeEvent, Event, PureEvent, ShapingEvent
 from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_teachers, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
+from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.naming import name_of
 from pcqr.mechanisms.exponential import exponential_guarantee
 from pcqr.mechanisms.relabelling import relabel_guarantee
@@ -247,3 +248,61 @@ class LeafCountsStage(Stage):
 
     def event(self, context: Context) -> Event:  # noqa: ARG002
         return PureEvent(self.epsilon)
+
+
+@dataclass(frozen=True)
+class ClassCountsStage(Stage):
+    """Noisy counts of all labels but the first, by which every stage after it weighs records ("balanced").
+
+    The count of the first label is what is left of n. A replaced record moves one count by 1 where there are two
+    labels, and at most two counts by 1 each where there are more.
+
+    Parameters
+    ----------
+    scale : float
+        b of the discrete Laplace noise, P(z) ∝ e^{−|z|/b}, in records.
+    classes : int, default 2
+        C, the number of labels.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.plan import ClassCountsStage
+    >>> round(ClassCountsStage(scale=200.0).epsilon, 6), round(ClassCountsStage(scale=200.0, classes=3).epsilon, 6)
+    (0.005, 0.01)
+    """
+
+    scale: float
+    classes: int = 2
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+        check_scale("scale", self.scale)
+        check_integer("classes", self.classes, least=2, most=MOST_LABELS)
+        keep_plain(self, floats=("scale",), integers=("classes",))
+
+    @property
+    def moved(self) -> int:
+        """How many counts a replaced record moves by 1, at most."""
+        return min(self.classes - 1, 2)
+
+    @property
+    def epsilon(self) -> float:
+        """1/b for two labels, 2/b for more, rounded up."""
+        return rounded_up(self.moved / self.scale)
+
+    @property
+    def proof(self) -> str:
+        """The note in `proofs/` that proves the stage's figures."""
+        return "weights"
+
+    def words(self, context: Context) -> str:  # noqa: ARG002
+        return "noisy counts of the labels, by which records are weighed"
+
+    def event(self, context: Context) -> Event:  # noqa: ARG002
+        """Return a pure release. The interval of a draw after it may depend on it: records have its weights then."""
+        return ShapingEvent(PureEvent(self.epsilon))

@@ -74,6 +74,8 @@ class Records(ABC):
     """C: labels are 0, …, C−1."""
     whole: ClassVar[int] = 1
     """What one record adds to a sum at most: counts and mistakes are in so many parts of a record."""
+    class_weights: tuple[int, ...] | None = None
+    """What a record of each label adds at most, in `whole`ths. Public. None: all of them `whole`."""
 
     @abstractmethod
     def blocks(self, rows: int) -> Iterator[tuple[Points, Labels]]:

@@ -54,6 +54,8 @@ def weights(values: Any) -> NDArray[np.float64] | None:
     """The weights of rows as float64; None where there are none. No error quotes one."""
     if values is None:
         return None
+    if hasattr(values, "__array__") and not hasattr(values, "__len__"):
+        values = as_given(values, "sample_weight")
     try:
         return numbers(cells(values, "sample_weight"))
     except TypeError:

@@ -74,6 +74,8 @@ def test_every_broken_mechanism_is_there() -> None:
         "one random stream",
         "cuts across parts",
         "groups split over teachers",
+        "weights above one",
+        "counts of labels with noise for one",
         "noise for one cell",
         "bins cut by the records",
         "private value in an error",

@@ -14,6 +14,7 @@ buffers         draws that are given up when they run long; one buffer of noise 
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
 parties         noise for a party that moves one point
 persons         somebody's rows at several teachers
+weights         a record that counts twice; counts of labels with noise for one
 classifiers     noise for adding, where a record is replaced; no noise in empty cells or on a comparison; vectors
                 relative to the longest; a tree, pilots, a comparison or an option not paid for, or chosen by records;
                 counts at leaves with noise for one, or of a tree that was not drawn; shares of exact counts
@@ -39,6 +40,7 @@ from pcqr.audit.broken import (
     teachers,
     universal,
     votes,
+    weights,
 )
 from pcqr.audit.broken.base import Bug, exact_case
 
@@ -54,6 +56,7 @@ BROKEN: tuple[Bug, ...] = (
     *buffers.BUGS,
     *teachers.BUGS,
     *persons.BUGS,
+    *weights.BUGS,
     *scores.BUGS,
     *messages.BUGS,
     *tables.BUGS,

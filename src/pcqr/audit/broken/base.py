@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pcqr.audit.exact.cases.classifiers import Counted, Published, followed
+from pcqr.audit.exact.cases.weights import LabelCounts
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.samplers import Sampler, SamplerCase
 from pcqr.audit.exact.verify import Case
@@ -64,6 +65,6 @@ def exact_case(subject: Subject) -> Case:
     neighbours = [(subject.first, subject.second)]
     if isinstance(mechanism, Published):
         return followed(DrawnCase.once(name, claim, neighbours, mechanism), mechanism)
-    if isinstance(mechanism, Counted):
+    if isinstance(mechanism, Counted | LabelCounts):
         return DrawnCase.once(name, claim, neighbours, mechanism)
     return Case.once(name, claim, neighbours, mechanism)

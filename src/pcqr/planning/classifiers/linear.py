@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from pcqr.accounting import BoundedRangeEvent, Composed, NoisySumsEvent
+from pcqr.accounting import BoundedRangeEvent, Composed, NoisySumsEvent, PureEvent, ShapingEvent
 from pcqr.algorithms.linear import Shape
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses.trees.predicates import predicates_of_points, predicates_of_schema
@@ -119,20 +119,23 @@ def largest_mu(
     epsilon: float,
     delta: float,
     beside: tuple[BoundedRangeEvent, ...],
+    shaping: float = 0.0,
 ) -> float:
     """The largest μ, to within the precision, at which all `parts` and `beside` are within (ε, δ) together.
 
     A part is (its share of μ, the numbers in one of its sums). How many sums it has does not matter but
     to rounding, which the last digits of ε cover: T sums with √T times the noise tell as much, and T times as many
-    draws of √T times the scale are as far from continuous noise.
+    draws of √T times the scale are as far from continuous noise. `shaping` is the ε of a pure release by which records
+    are weighed in all of them.
     """
+    first = (ShapingEvent(PureEvent(shaping)),) if shaping else ()
 
     def is_kept(mu: float) -> bool:
         runs = (NoisySumsEvent(1.0 / (share * mu), 1, noise_scale(1, share * mu), numbers) for share, numbers in parts)
-        return account_for(Composed((*runs, *beside)), delta).within(epsilon * (1.0 - 1e-9), delta)
+        return account_for(Composed((*runs, *first, *beside)), delta).within(epsilon * (1.0 - 1e-9), delta)
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
-    others = math.fsum(event.epsilon for event in beside)
+    others = math.fsum((shaping, *(event.epsilon for event in beside)))
     needed, left = -math.log(delta), epsilon - others
     if left <= 0.0:
         told = f"Other releases, of ε = {others:.6g}, leave nothing of ε = {epsilon:.6g} for a linear classifier."

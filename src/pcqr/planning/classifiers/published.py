@@ -23,6 +23,7 @@ from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.plan import (
     Branch,
+    ClassCountsStage,
     ComparisonStage,
     Context,
     DrawStage,
@@ -37,6 +38,7 @@ from pcqr.plan.linear import LARGEST_TERM, MapName
 from pcqr.planning.classifiers.linear import coordinates, largest_mu, make_feature_map, noise_scale, stage_for
 from pcqr.planning.classifiers.recipes import DENSE_AS_IT_IS, Recipe, recipe_for
 from pcqr.planning.classifiers.rule import (
+    CLASS_COUNTS_SHARE,
     COMPARISON_SHARE,
     LEAF_SHARE,
     PILOT_SHARE,
@@ -76,12 +78,19 @@ def feature_maps(
 
 
 def plan_published(
-    request: Request, method: Choice, maps: Maps | None = None, *, public: Points | None = None
+    request: Request,
+    method: Choice,
+    maps: Maps | None = None,
+    *,
+    public: Points | None = None,
+    is_balanced: bool = False,
+    has_row_weights: bool = False,
 ) -> PublishedPlan:
     """Return a plan within (ε, δ) for the method, or for what `choose` picks. A tree alone is pure: its δ is 0.
 
     A linear classifier is planned for `maps`, the public feature maps that `feature_maps` or `dense_features` makes.
-    With two of them pilots choose. On a dense one there is no tree beside it.
+    With two of them pilots choose. On a dense one there is no tree beside it. With `is_balanced` noisy counts of the
+    labels come first. `has_row_weights`: records have weights of which nothing is public but that they are there.
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -93,13 +102,14 @@ def plan_published(
         choose(request.records, request.epsilon, method),
         Context(trees, request.records, request.features),
     )
+    counts = _class_counts(request, trees.labels) if is_balanced else None
     if not chosen.maps and not (maps and "dense" in maps):
-        return _tree_with_counts(request, trees, context)
+        return _tree_with_counts(request, trees, context, counts)
     if not maps:
         raise ParameterError("maps", "a feature map for the linear classifier", None)
     check_delta(request.delta)
     draw = _draw(request, trees, TREE_SHARE * request.epsilon) if chosen.has_tree and "dense" not in maps else None
-    stage = _with_linear(request, trees, maps, context, draw, public)
+    stage = _with_linear(request, trees, maps, context, counts, draw, public, has_row_weights=has_row_weights)
     return _planned(request, stage, account(stage, context, request.delta))
 
 
@@ -109,14 +119,22 @@ def _planned(request: Request, stage: Stage, guarantee: Guarantee) -> PublishedP
     return PublishedPlan(**request.promise(guarantee), stage=stage)
 
 
-def _tree_with_counts(request: Request, trees: DecisionTrees, context: Context) -> PublishedPlan:
-    """A draw and counts at the leaves, which add up to ε. What the sums round up is set aside."""
-    epsilon = float(request.epsilon)
+def _tree_with_counts(
+    request: Request, trees: DecisionTrees, context: Context, first: ClassCountsStage | None
+) -> PublishedPlan:
+    """A draw and counts at the leaves, and what comes `first`: they add up to ε. What sums round up is set aside."""
+    epsilon = float(request.epsilon) if first is None else (request.epsilon - first.epsilon) * (1.0 - 1e-11)
     counts = LeafCountsStage(rounded_up(rounded_up(2.0 / (LEAF_SHARE * epsilon))))
     draw = _draw(request, trees, epsilon - counts.epsilon - 2.0 * (rounded_up(epsilon) - epsilon))
-    stage = Sequence((draw, counts))
+    stage = Sequence((draw, counts) if first is None else (first, draw, counts))
     stated = account(stage, context).explained(f"noisy counts at its leaves: 2/b, b = {counts.scale:.6g}")
     return _planned(request, stage, replace(stated, proof="leaf_counts"))
+
+
+def _class_counts(request: Request, classes: int) -> ClassCountsStage:
+    """Return noisy counts of the labels for their share of ε."""
+    moved = ClassCountsStage(1.0, classes).moved
+    return ClassCountsStage(moved / (CLASS_COUNTS_SHARE * request.epsilon), classes)
 
 
 def _draw(request: Request, trees: DecisionTrees, epsilon: float) -> DrawStage:
@@ -128,23 +146,29 @@ def _with_linear(
     trees: DecisionTrees,
     maps: Maps,
     context: Context,
+    counts: ClassCountsStage | None,
     draw: DrawStage | None,
     public: Points | None,
+    *,
+    has_row_weights: bool,
 ) -> Stage:
     n, epsilon, classes = request.records, request.epsilon, trees.labels
     shapes, recipes = {}, {}
     for name, features in maps.items():
         shapes[name] = _shape(features, classes, has_tree=draw is not None)
-        recipes[name] = _recipe(name, features, n, epsilon, classes, public, has_tree=draw is not None)
+        recipes[name] = _recipe(
+            name, features, n, epsilon, classes, public, has_tree=draw is not None, has_row_weights=has_row_weights
+        )
     event = None if draw is None else draw.event(context)
     beside = (event,) if isinstance(event, BoundedRangeEvent) else ()
+    shaping = 0.0 if counts is None else counts.epsilon
     sizes = [coordinates(shape, classes) for shape in shapes.values()]
     if len(maps) == 1:
         parts: tuple[tuple[float, int], ...] = ((1.0, sizes[0]),)
     else:
         left = math.sqrt(1.0 - len(sizes) * PILOT_SHARE**2 - COMPARISON_SHARE**2)
         parts = (*((PILOT_SHARE, size) for size in sizes), (COMPARISON_SHARE, 1), (left, max(sizes)))
-    mu = largest_mu(parts, float(epsilon), float(request.delta), beside)
+    mu = largest_mu(parts, float(epsilon), float(request.delta), beside, shaping)
 
     def linear(name: MapName, share: float) -> LinearStage:
         return stage_for(name, n, shapes[name], recipes[name], share * mu, classes=classes)
@@ -156,7 +180,7 @@ def _with_linear(
         comparison = ComparisonStage(n, LARGEST_TERM, noise_scale(1, COMPARISON_SHARE * mu), lead=0)
         options = Branch(tuple(linear(name, parts[-1][0]) for name in maps))
         linears = (*(linear(name, PILOT_SHARE) for name in maps), comparison, options)
-    stages = linears if draw is None else (draw, *linears)
+    stages = (*(stage for stage in (counts, draw) if stage is not None), *linears)
     return stages[0] if len(stages) == 1 else Sequence(stages)
 
 
@@ -175,8 +199,9 @@ def _recipe(
     public: Points | None,
     *,
     has_tree: bool,
+    has_row_weights: bool,
 ) -> Recipe:
     if isinstance(features.dense, ColumnVectors):
         return DENSE_AS_IT_IS if features.dense.directions is None else recipe_for("dense", records, epsilon)
-    may_use_bayes = may_use_empirical_bayes(features, public, has_tree=has_tree)
+    may_use_bayes = not has_row_weights and may_use_empirical_bayes(features, public, has_tree=has_tree)
     return recipe_for(name, records, epsilon, classes, may_use_bayes=may_use_bayes)

@@ -49,6 +49,9 @@ LEAF_SHARE = 0.05
 TREE_SHARE = 0.2
 """The share of ε that the tree beside a linear classifier has."""
 
+CLASS_COUNTS_SHARE = 0.1
+"""The share of ε that noisy counts of the labels have, where records are weighed by them."""
+
 PILOT_SHARE, COMPARISON_SHARE = 0.2, 0.14
 """The shares of μ that each pilot and their comparison have. Noise adds up by squares: .95 of μ is left."""
 

@@ -13,6 +13,7 @@ from pcqr.audit.exact.cases.publication import publication_cases
 from pcqr.audit.exact.cases.raw import raw_cases
 from pcqr.audit.exact.cases.scores import score_cases
 from pcqr.audit.exact.cases.votes import vote_cases
+from pcqr.audit.exact.cases.weights import weight_cases
 from pcqr.audit.exact.verify import Case
 
 
@@ -28,6 +29,7 @@ def shipped_cases(*, full: bool = False) -> tuple[Case, ...]:
         peer_cases,
         neighbour_cases,
         person_cases,
+        weight_cases,
         raw_cases,
         score_cases,
     )

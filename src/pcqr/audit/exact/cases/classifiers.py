@@ -23,6 +23,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.plan import (
     Branch,
+    ClassCountsStage,
     ComparisonStage,
     Context,
     DrawStage,
@@ -112,10 +113,17 @@ class Published:
         return sum(part.steps for part in self.stage.longest() if isinstance(part, LinearStage)) - 1
 
     @property
+    def walked(self) -> int:
+        """How many noisy sums come before the last one, counts of labels among them."""
+        return self.pilots + len(parts_of(self.stage, ClassCountsStage))
+
+    @property
     def farthest(self) -> int:
-        """What the sums of pilots come to at most, in 5 σ of their noise; 0 without any."""
-        pilots = parts_of(self.stage, LinearStage)[: self.pilots]
-        return max((math.ceil(5.0 * part.scale) + part.records * part.bound for part in pilots), default=0)
+        """What these sums come to at most, in 5 σ of their noise, and counts in 12 of its scale; 0 without any."""
+        linears, counts = parts_of(self.stage, LinearStage), parts_of(self.stage, ClassCountsStage)
+        reached = [math.ceil(5.0 * part.scale) + part.records * part.bound for part in linears[: self.pilots]]
+        reached += [math.ceil(12.0 * part.scale) + linears[-1].records for part in counts]
+        return max(reached, default=0)
 
     def claimed(self, delta: float) -> Guarantee:
         return account(self.stage, context_of(self.stage, self.trees), delta)
@@ -141,13 +149,13 @@ class _OverheardTrees(DecisionTrees):
 def published_case(name: str, published: Published, neighbours: Pairs, delta: float) -> DrawnCase:
     """The case of all that is published. Without pilots its zCDP, which accounts go by, is looked at as well."""
     claimed = published.claimed(delta)
-    event = None if claimed.rho is None or published.pilots else ConcentratedEvent(claimed.rho)
+    event = None if claimed.rho is None or published.walked else ConcentratedEvent(claimed.rho)
     return followed(DrawnCase.once(f"{name}, δ = {delta:g}", claimed, neighbours, published, event), published)
 
 
 def followed(case: DrawnCase, published: Published) -> DrawnCase:
     """The case, with the sums of pilots walked through: all values but those of a chance of 10⁻⁷."""
-    return replace(case, walked=published.pilots, farthest=published.farthest)
+    return replace(case, walked=published.walked, farthest=published.farthest)
 
 
 NOT_HERE = (Predicate(0, 7.0), Predicate(0, 8.0), Predicate(0, 9.0))

@@ -1,0 +1,215 @@
+"""Records that count less than one each, by weights of their own and of their labels.
+
+Weights are whole numbers of `WHOLE`ths. No record counts more than a whole, so that sums move by no more than without
+weights. What adds up records without their weights is refused. Proofs: proofs/weights.md, proofs/persons.md.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcqr.checks import check_integer
+from pcqr.errors import DataError, ParameterError
+from pcqr.progress import under_way
+from pcqr.records.arrays import Labels, Points
+from pcqr.records.branching import Node, counted_at_leaves, leaves_of
+from pcqr.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray, count_conjunctions
+from pcqr.records.feature_map import FeatureMap
+from pcqr.records.gradient_sums import GradientSums
+from pcqr.records.predicates import Predicate
+from pcqr.records.source import Labelling, Positions, Records
+
+WHOLE = 64
+"""What a record counts at most: a power of two, so that η/WHOLE is exact."""
+MOST_WEIGHTED = MOST_RECORDS // WHOLE
+"""Weighted counts are 32-bit integers."""
+_BLOCK = 1 << 16
+
+Floats = NDArray[np.float64]
+ByLabel = tuple[int, ...]
+"""What a record of each label counts at most, in `WHOLE`ths. Public."""
+
+
+class WeighedRows(Records):
+    """Sums over rows that have weights, in `WHOLE`ths of a record, and nothing else.
+
+    A subclass says what each of `_places` counts among the `_rows`: integers ≥ 0 that add up to at most `WHOLE` for a
+    record.
+    """
+
+    whole: ClassVar[int] = WHOLE
+
+    _rows: Records
+    _places: IntArray
+    _by_row: Floats | None
+    """For each of the rows a number from 0 to 1. Private."""
+
+    @abstractmethod
+    def _weights(self) -> IntArray:
+        """What each of `_places` counts. Private."""
+
+    @abstractmethod
+    def weighed(self, by_label: ByLabel) -> WeighedRows:
+        """The same records, where one of each label counts `by_label` at most, in `WHOLE`ths."""
+
+    def blocks(self, rows: int) -> NoReturn:  # noqa: ARG002
+        raise self._refused()
+
+    def gathered(self) -> NoReturn:
+        raise self._refused()
+
+    def all_labels(self, rows: int) -> Iterator[Labels]:
+        return self._rows.all_labels(rows)
+
+    def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
+        wrong = np.zeros(len(labellings), dtype=np.int64)
+        for piece, weights in self._pieces(self._weights()):
+            held = piece.gathered()
+            wrong += [int(weights[labelling.predict(held.X) != held.y].sum()) for labelling in labellings]
+        return wrong
+
+    def leaf_counts(self, root: Node) -> IntArray:
+        counts = np.zeros((len(leaves_of(root)), self.labels), dtype=np.int64)
+        for piece, weights in self._pieces(self._weights()):
+            held = piece.gathered()
+            counts += counted_at_leaves(root, held.X, held.y, self.labels, weights)
+        return counts
+
+    def conjunctions(self, predicates: Sequence[Predicate], depth: int) -> ConjunctionCounts:
+        weights, table = self._weights(), None
+        with under_way("counting weighted records"):  # how many different weights there are is private
+            for weight in np.unique(weights[weights > 0]):
+                counts = self._rows.rows(self._places[weights == weight]).conjunctions(predicates, depth).table
+                counts *= np.int32(weight)
+                table = counts if table is None else np.add(table, counts, out=table)
+        if table is None:
+            return count_conjunctions((), len(predicates), self.labels, depth)
+        return ConjunctionCounts(len(predicates), depth, table)
+
+    def gradient_sums(self, features: FeatureMap, bound: int) -> GradientSums:
+        weights = self._weights()
+        blocks = ((held.X, held.y) for held in (piece.gathered() for piece, _ in self._pieces(weights)))
+        return GradientSums(features, blocks, self._places.size, bound, self.labels, weights=weights, whole=self.whole)
+
+    def coinciding(self, shown: Points) -> int:
+        return self._rows.coinciding(shown)
+
+    def _pieces(self, weights: IntArray) -> Iterator[tuple[Records, IntArray]]:
+        """The rows, one place after the other, with these weights, so many at a time as memory allows."""
+        for start in range(0, self._places.size, self.point_rows):
+            piece = slice(start, start + self.point_rows)
+            yield self._rows.rows(self._places[piece]), weights[piece]
+
+    def _units(self) -> IntArray | None:
+        """What each of `_places` would count as a record of its own; None where all of them are whole. Private."""
+        if self.class_weights is None and self._by_row is None:
+            return None
+        units = np.full(self._rows.size, WHOLE)
+        if self.class_weights is not None:
+            units = np.array(self.class_weights)[np.concatenate(list(self._rows.all_labels(_BLOCK)))]
+        if self._by_row is not None:
+            units = np.rint(self._by_row * units).astype(np.int64)
+        return units[self._places]
+
+    @abstractmethod
+    def _refused(self) -> ParameterError: ...
+
+
+class Weighted(WeighedRows):
+    """n records, each of which counts as much as its weight. `size` counts records, whatever their weights.
+
+    Parameters
+    ----------
+    records : Records
+        Records that count one each.
+    by_label : tuple of int or None, default None
+        For each label what a record of it counts, in 64ths: from 1 to 64. Public. None: 64.
+    by_row : ndarray of shape (n,) or None, default None
+        For each record a number from 0 to 1, by which that is multiplied. Private. None: 1.
+
+    Raises
+    ------
+    ParameterError
+        When the records have parts, as persons have, or a weight of a label is outside its range.
+    DataError
+        When there is not one number from 0 to 1 for each record, or there are too many records.
+
+    Examples
+    --------
+    >>> from pcqr.records import InMemory
+    >>> from pcqr.records.weighted import Weighted
+    >>> records = Weighted(InMemory([1.0, 2.0, 3.0, 4.0], [0, 0, 0, 1]), by_label=(21, 64))
+    >>> records
+    Weighted(4 records, 1 columns, 2 labels)
+    >>> records.label_counts()  # whatever the weights are, in 64ths
+    array([192,  64])
+    """
+
+    def __init__(self, records: Records, by_label: ByLabel | None = None, by_row: Floats | None = None) -> None:
+        if records.whole != 1:
+            raise ParameterError("records", "records that count one each", "records with weights")
+        if records.size > MOST_WEIGHTED:
+            raise DataError("X", f"at most {MOST_WEIGHTED:,} rows with weights", f"{records.size:,} rows")
+        self._rows, self._places = records, np.arange(records.size)
+        self._by_row = check_by_row(by_row, records.size)
+        self.class_weights = check_by_label(by_label, records.labels)
+        self.size, self.width, self.labels = records.size, records.width, records.labels
+
+    def weighed(self, by_label: ByLabel) -> Weighted:
+        return Weighted(self._rows, by_label, self._by_row)
+
+    def rows(self, positions: Positions) -> Weighted:
+        by_row = None if self._by_row is None else self._by_row[positions]
+        return Weighted(self._rows.rows(positions), self.class_weights, by_row)
+
+    def part(self, positions: Positions) -> NoReturn:  # noqa: ARG002
+        raise self._refused()
+
+    def relabelled(self, labelling: Labelling) -> NoReturn:  # noqa: ARG002
+        raise self._refused()
+
+    def kept(self) -> Weighted:
+        return Weighted(self._rows.kept(), self.class_weights, self._by_row)
+
+    def label_counts(self) -> IntArray:
+        """Every record counts as a whole here, whatever its weight, so that all labels together count n."""
+        return WHOLE * self._rows.label_counts()
+
+    def _weights(self) -> IntArray:
+        units = self._units()
+        return np.full(self.size, WHOLE) if units is None else units
+
+    def _refused(self) -> ParameterError:
+        allowed = "None: what is asked here of records is not proved for records with weights"
+        return ParameterError("sample_weight", allowed, "weights")
+
+
+def weighed(records: Records, by_label: ByLabel) -> Records:
+    """Return the same records, where one of each label counts `by_label` at most, in 64ths."""
+    return records.weighed(by_label) if isinstance(records, WeighedRows) else Weighted(records, by_label)
+
+
+def check_by_label(by_label: ByLabel | None, labels: int) -> ByLabel | None:
+    """Return weights of labels, which are public, or raise."""
+    if by_label is None:
+        return None
+    found = tuple(by_label)
+    if len(found) != labels:
+        raise ParameterError("class_weight", f"one weight for each of {labels} labels", f"{len(found)} weights")
+    for weight in found:
+        check_integer("class_weight", weight, least=1, most=WHOLE)
+    return tuple(map(int, found))
+
+
+def check_by_row(by_row: Floats | None, rows: int) -> Floats | None:
+    """Return weights of rows, which are private, or raise without a word of them."""
+    if by_row is None:
+        return None
+    if by_row.shape != (rows,) or not ((by_row >= 0.0) & (by_row <= 1.0)).all():
+        raise DataError("sample_weight", "a number from 0 to 1 for each row", "others")
+    return by_row
