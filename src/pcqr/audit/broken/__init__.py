@@ -21,6 +21,7 @@ classifiers     noise for adding, where a record is replaced; no noise in empty 
 scores          noise for one cell; bins cut by the records
 messages        a private value in an error message
 tables          a column's type chosen from all cells
+predicates      empty nodes without a cut; cuts at fixed ranks, or not paid for; a threshold, or noise, for one column
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from pcqr.audit.broken import (
     parties,
     persons,
     posteriors,
+    predicates,
     scores,
     sparse_vectors,
     tables,
@@ -60,6 +62,7 @@ BROKEN: tuple[Bug, ...] = (
     *scores.BUGS,
     *messages.BUGS,
     *tables.BUGS,
+    *predicates.BUGS,
 )
 
 __all__ = ["BROKEN", "Bug", "exact_case"]

@@ -9,6 +9,7 @@ from pcqr.audit.exact.cases.neighbours import neighbour_cases
 from pcqr.audit.exact.cases.noise import noise_cases
 from pcqr.audit.exact.cases.peers import peer_cases
 from pcqr.audit.exact.cases.persons import person_cases
+from pcqr.audit.exact.cases.predicates import predicates_cases
 from pcqr.audit.exact.cases.publication import publication_cases
 from pcqr.audit.exact.cases.raw import raw_cases
 from pcqr.audit.exact.cases.scores import score_cases
@@ -31,6 +32,7 @@ def shipped_cases(*, full: bool = False) -> tuple[Case, ...]:
         person_cases,
         weight_cases,
         raw_cases,
+        predicates_cases,
         score_cases,
     )
     return tuple(case for cases in parts for case in cases(full=full))
