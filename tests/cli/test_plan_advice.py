@@ -91,7 +91,10 @@ def test_too_little_to_learn_from_is_said() -> None:
     text = " ".join(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1").output.split())
     assert "n·ε = 30 is too small to learn from 120 predicates and 2 classes" in text
     assert "Take n ≥ 439 at this ε, or ε ≥ 0.15 at this n." in text
+    assert text.index("But: n·ε = 30") < text.index("pcqr publish")
     assert "with n·ε = 30 " in text
+    told = json.loads(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1", "--json").output)["advice"]
+    assert told["shortfall"].startswith("n·ε = 30 is too small")
 
 
 @given(situations)

@@ -48,6 +48,10 @@ def test_a_plan_says_what_to_expect_and_what_a_proof_needs(client: httpx.Client)
     assert told["needed"] > 20_000
     assert told["recommendation"]["estimator"] in expected
     assert told["published"]["estimator"] == "PrivateClassifier"
+    assert told["published"]["shortfall"] is None
+    assert all(10_000 <= end <= 40_000 for end in told["published"]["n_times_epsilon"])
+    few = client.get("/v1/plan", params={"class": "thresholds", "records": 200, "epsilon": 0.1, "queries": 3}).json()
+    assert few["published"]["shortfall"].startswith("n·ε = 20 is too small to learn from")
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ def advice_object(advice: Advice) -> dict[str, Any]:
         "recommended": _object(advice.best, situation) | {"reason": advice.reason},
         "alternatives": [_object(other, situation) for other in advice.others],
         "notes": list(_notes(advice)),
+        "shortfall": advice.shortfall,
     }
 
 
@@ -63,6 +64,8 @@ def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
 def print_advice(console: Console, advice: Advice) -> None:
     best, situation = advice.best, advice.situation
     console.print(Text(f"Recommended: {best.way.words} ({best.way.algorithm.estimator_name})", style="bold green"))
+    if advice.shortfall is not None:
+        console.print(Text.assemble(("But: ", "bold yellow"), advice.shortfall))
     console.print()
     for line in lines_for(best, situation):
         console.print(f"  {line}", soft_wrap=True, markup=False)

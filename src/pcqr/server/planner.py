@@ -159,7 +159,9 @@ def _published(situation: Situation) -> dict[str, Any]:
         "reason": advice.reason,
         "loss": None if found is None else found.loss,
         "tables": [] if found is None else list(found.tables),
+        "n_times_epsilon": None if found is None else found.strength,
         "extrapolated": found is not None and found.extrapolated,
+        "shortfall": advice.shortfall,
         "notes": list(advice.notes),
     }
 

@@ -77,21 +77,22 @@ def test_what_the_figures_cannot_say_is_said() -> None:
 
 
 @pytest.mark.parametrize("columns", [None, 3, 200])
-def test_where_nothing_can_be_learned_that_is_the_first_note(columns: int | None) -> None:
+def test_where_nothing_can_be_learned_that_is_said(columns: int | None) -> None:
     predicates = min(10 * (columns or 10), 300)
     least = least_strength(predicates, 2)
     asked = Situation(records=1_000, columns=columns, epsilon=least / 1_000 - 1e-9)
     found = advise(asked)
-    assert found.notes[0] == nothing_learned(1_000, asked.epsilon, predicates, 2)
+    assert found.shortfall == nothing_learned(1_000, asked.epsilon, predicates, 2)
     assert found.best.way.key == "published"
-    assert f"learn from {predicates} predicates" in found.notes[0]
-    assert "too small" not in " ".join(advise(replace(asked, epsilon=least / 1_000 + 1e-9)).notes)
+    assert f"learn from {predicates} predicates" in str(found.shortfall)
+    assert advise(replace(asked, epsilon=least / 1_000 + 1e-9)).shortfall is None
 
 
 def test_what_publish_would_refuse_is_said() -> None:
-    assert "n·ε = 9.9 is below 10" in advise(Situation(records=990, epsilon=0.01)).notes[0]
-    assert "Take n ≥ 1,000 at this ε" in advise(Situation(records=990, epsilon=0.01)).notes[0]
-    assert "is below" not in " ".join(advise(Situation(records=1_000, epsilon=0.01)).notes)
+    told = str(advise(Situation(records=990, epsilon=0.01)).shortfall)
+    assert "n·ε = 9.9 is below 10" in told
+    assert "Take n ≥ 1,000 at this ε" in told
+    assert "is below" not in str(advise(Situation(records=1_000, epsilon=0.01)).shortfall)
 
 
 def test_where_a_schema_was_not_measured_public_rows_are_quoted_as_such() -> None:

@@ -173,11 +173,17 @@ def test_the_planner_answers_and_draws(visit: Visit, monkeypatch: pytest.MonkeyP
     page.get_by_label("Classifiers that vote").select_option("thresholds")
     expect(page.get_by_label("Columns")).to_have_value("1")
     button.click()
+    best = page.get_by_role("region", name="Best on real tables")
+    expect(best).to_contain_text("5 real tables with n·ε = 10,000 to ")
+    expect(best).not_to_contain_text("too small to learn from")
     expect(page.get_by_role("table")).to_contain_text("AgnosticRelease")
     expect(page.get_by_role("img")).to_have_count(4)
     expect(page.get_by_role("img").first).to_have_accessible_name(re.compile(r"UniversalRelease from 20\s% to 1.3\s%"))
     page.get_by_text("Figures: ").first.click()
     expect(page.get_by_role("table", name=re.compile("privacy budget"))).to_contain_text("40")
+    records.fill("20")
+    button.click()
+    expect(best).to_contain_text("n·ε = 20 is too small to learn from 10 predicates")
     assert visit.violations() == []
 
 

@@ -150,13 +150,17 @@ class Advised:
 
 @dataclass(frozen=True)
 class Advice:
-    """The way to take, why, the others in order of preference, and what has to be kept in mind."""
+    """The way to take, why, the others in order of preference, and what has to be kept in mind.
+
+    `shortfall` says why nothing can be learned, if nothing can, and what would change that.
+    """
 
     situation: Situation
     best: Advised
     reason: str
     others: tuple[Advised, ...]
     notes: tuple[str, ...]
+    shortfall: str | None
 
 
 def advise(situation: Situation) -> Advice:
@@ -170,7 +174,7 @@ def advise(situation: Situation) -> Advice:
     rivals = [found for found in runnable if found.alike] or runnable[:1]
     best = next((found for found in rivals if not any(_beats(rival, found) for rival in rivals)), rivals[0])
     others = tuple(found for found in possible if found is not best)
-    return Advice(situation, best, _reason(best, rivals), others, tuple(_notes(situation, best)))
+    return Advice(situation, best, _reason(best, rivals), others, tuple(_notes(situation, best)), _shortfall(situation))
 
 
 def _beats(rival: Advised, found: Advised) -> bool:
@@ -221,8 +225,7 @@ def _lost(key: str, situation: Situation) -> str | None:
     return None if found is None else f"{100.0 * found.mean_loss:.1f} points on average (n·ε = {strengths(found)})"
 
 
-def _too_little(situation: Situation) -> str | None:
-    """Return why nothing can be learned, if nothing can, by public numbers."""
+def _shortfall(situation: Situation) -> str | None:
     if situation.strength < FEWEST:
         told = (
             f"n·ε = {situation.strength:.3g} is below {FEWEST}: a published classifier would be noise, and is refused."
@@ -235,8 +238,6 @@ def _too_little(situation: Situation) -> str | None:
 
 def _notes(situation: Situation, best: Advised) -> list[str]:
     notes = []
-    if (told := _too_little(situation)) is not None:
-        notes.append(told)
     if situation.public is None and situation.schema:
         notes.append(
             "Assumed: a schema can be written down (column names, categories, bounds of the numbers) without a look at "

@@ -208,15 +208,17 @@ function outlook(told) {
   ];
 }
 
-function published({ way, estimator, reason, loss, tables, extrapolated, notes }) {
+function published({ way, estimator, reason, loss, tables, n_times_epsilon: strength, extrapolated, shortfall, notes }) {
   const points = (value) => String(Number((100 * value).toFixed(1))).replace("-", "−");
+  const ends = new Set((strength ?? []).map((value) => count(Math.round(value))));
   const lost = loss
-    ? `Accuracy was ${points(loss[0])} to ${points(loss[1])} points below boosting without privacy on ${tables.length} real tables${extrapolated ? ", the nearest that were measured" : " near this n·ε"}. Another table may do better or worse.`
+    ? `Accuracy was ${points(loss[0])} to ${points(loss[1])} points below boosting without privacy on ${tables.length} real tables with n·ε = ${[...ends].join(" to ")}${extrapolated ? ", the nearest that were measured" : ""}. Another table may do better or worse.`
     : "It was not measured at numbers like these.";
   return make(
     "section",
     { class: "card stack tight", "aria-labelledby": "published" },
     make("h2", { id: "published" }, `Best on real tables: ${way} (${estimator})`),
+    shortfall ? make("p", {}, renumbered(shortfall)) : null,
     make("p", {}, renumbered(reason)),
     make("p", {}, lost),
     notes.length
