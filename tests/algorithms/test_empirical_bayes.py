@@ -30,6 +30,7 @@ from pcqr.records.ferns import Ferns
 from pcqr.records.gradient_sums import GRID
 from pcqr.records.predicates import Predicate
 from pcqr.records.vectors import ColumnVectors, PredicateVectors
+from pcqr.records.weighted import weighed
 
 Floats = NDArray[np.float64]
 
@@ -563,3 +564,17 @@ def test_a_stage_without_steps_is_a_posterior() -> None:
     assert LinearStage.from_json(a_plan(50).to_json()).is_empirical_bayes
     for change in ({}, {"momentum": 0.0}, {"step_size": 5e-324}, {"classes": 3}):
         assert not replace(some_steps(50), **change).is_empirical_bayes
+
+
+def test_weights_of_labels_move_probabilities_by_their_odds() -> None:
+    """The weighted sums are read as such: what is undone is near the probabilities of records without weights."""
+    records = some_records(20_000)
+    plan = a_plan(20_000, 2, multiplier=0.01)
+    plain = descend(FEATURES, records, plan, SeededEntropy(0), public=PUBLIC)
+    rows = rows_of(500, 4, 9)
+    wanted = plain.predict_proba(rows)
+    for by_label in ((64, 16), (16, 64)):
+        found = descend(FEATURES, weighed(records, by_label), plan, SeededEntropy(0), public=PUBLIC).predict_proba(rows)
+        undone = found / np.array(by_label)
+        undone /= undone.sum(axis=1, keepdims=True)
+        assert np.abs(undone - wanted).mean() < 0.06 < np.abs(found - wanted).mean()

@@ -20,6 +20,7 @@ from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError
 from pcqr.estimators.handed import warn_of_near_unique
 from pcqr.estimators.persons import person_numbers
+from pcqr.estimators.weights import row_shares
 from pcqr.records import Encoded, Records
 from pcqr.records.parted import ParquetParts, Parted
 from pcqr.schema import Column, Schema
@@ -55,7 +56,7 @@ class Inputs:
     """What the files hold, read by the schema.
 
     `places` are those of the labels among `names`, which are the declared ones, or 0 and 1; None for a table in parts,
-    which has them itself. `groups` says whose each row is, where that was asked for.
+    which has them itself. `groups` says whose each row is and `weights` what it counts, where that was asked for.
     """
 
     table: CompactTable | Parted
@@ -63,6 +64,7 @@ class Inputs:
     names: tuple[Any, ...]
     shown: Shown
     groups: NDArray[np.int64] | None = None
+    weights: Any = None
 
     @property
     def records(self) -> int:
@@ -81,18 +83,26 @@ class Inputs:
 
 
 def read_inputs(
-    job: OnPrivateFiles, *, most_labels: int, queries: Path | None = None, categories: Sequence[str] = ()
+    job: OnPrivateFiles,
+    *,
+    most_labels: int,
+    queries: Path | None = None,
+    categories: Sequence[str] = (),
+    weight_column: str | None = None,
 ) -> Inputs:
     """All that the job names, or a refusal. Nothing about a column is read off the private records."""
     declared = label_names(job.labels, most=most_labels)
     parts = in_parts(job)
     if parts is None:
         private = read(job.private, "--private")
+        if weight_column is not None:
+            check_weight_column(private, job, weight_column)
         shown = read_shown(job, private, queries=queries, categories=categories)
         check_origin(job, shown.origin, len(next(iter(private.values()))), [private])
         places = labels_of(private, job.label, declared)
         table = shown.schema.compact(private, drop=job.not_features, name=str(job.private))
-        inputs = Inputs(table, places, declared or (0, 1), shown, persons_of(private, job))
+        weights = weights_of(private, weight_column)
+        inputs = Inputs(table, places, declared or (0, 1), shown, persons_of(private, job), weights)
     else:
         shown = read_shown(job, parts.columns, queries=queries, categories=categories)
         if shown.origin is not None:
@@ -249,6 +259,25 @@ def persons_of(private: Columns, job: Spending) -> NDArray[np.int64] | None:
         return person_numbers(private[job.person])
     except DataError as error:
         raise DataError(f"person column {job.person!r}", "the id of a person in every row", error.received) from None
+
+
+def weights_of(private: Columns, name: str | None) -> Any:
+    """The cells of the column that says what each row counts, judged; None where nobody asked."""
+    if name is None:
+        return None
+    try:
+        row_shares(private[name], 1.0)
+    except DataError as error:
+        allowed = "a number of at least zero in every row, and not zero in all"
+        raise DataError(f"weight column {name!r}", allowed, error.received) from None
+    return private[name]
+
+
+def check_weight_column(columns: Collection[str], job: Spending, name: str) -> None:
+    if name not in columns:
+        raise ParameterError("--weight-column", f"one of the {len(columns)} columns in the first line", name)
+    if name in (job.label, job.person, *job.drop):
+        raise ParameterError("--weight-column", "another column than those of --label, --person and --drop", name)
 
 
 def public_size(job: OnPrivateFiles) -> tuple[tuple[str, ...], int]:

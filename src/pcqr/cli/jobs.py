@@ -24,6 +24,7 @@ from pcqr.cli.options import (
     Beta,
     Categories,
     Certificates,
+    ClassWeight,
     Depth,
     Device,
     Drop,
@@ -50,6 +51,8 @@ from pcqr.cli.options import (
     Scratch,
     Types,
     VotedLabels,
+    WeightBound,
+    WeightColumn,
     Workers,
 )
 
@@ -81,6 +84,11 @@ class Spending(Charging):
     @property
     def not_features(self) -> tuple[str, ...]:
         return (self.label, *self.drop, *(() if self.person is None else (self.person,)))
+
+    @property
+    def weighing(self) -> dict[str, str]:
+        """The options, with what they are, for which the table must be in memory: rows or records have weights."""
+        return {} if self.person is None else {"--person": self.person}
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -336,6 +344,9 @@ class Publish(OnPrivateFiles):
     drop: Drop = field(default_factory=list)
     person: Person = None
     person_rows: PersonRows = 1
+    class_weight: ClassWeight = None
+    weight_column: WeightColumn = None
+    weight_bound: WeightBound = 1.0
     scratch: Scratch = None
     scheduler: Scheduler = None
     workers: Workers = None
@@ -347,6 +358,15 @@ class Publish(OnPrivateFiles):
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the model is then NOT PRIVATE.")] = None
     dry_run: DryRun = False
     overwrite: Overwrite = False
+
+    @property
+    def not_features(self) -> tuple[str, ...]:
+        return (*super().not_features, *(() if self.weight_column is None else (self.weight_column,)))
+
+    @property
+    def weighing(self) -> dict[str, str]:
+        given = {"--class-weight": self.class_weight, "--weight-column": self.weight_column}
+        return super().weighing | {option: told for option, told in given.items() if told is not None}
 
 
 @dataclass(frozen=True, kw_only=True)

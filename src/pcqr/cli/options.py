@@ -159,6 +159,24 @@ PersonRows = Annotated[
         min=1, help="How many rows of a person may count: 1 for few mistakes a person, more for few mistakes a row."
     ),
 ]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option(
+        help="What a record of each label counts: 'no=1,yes=10', declared, or balanced, by noisy counts of the labels, "
+        "which have a tenth of ε. The largest weight counts as one record, the least is a 64th of it."
+    ),
+]
+WeightColumn = Annotated[
+    str | None,
+    typer.Option(
+        help="The column of the private records that says what each row counts, 0 or more. It is no feature, and as "
+        "private as the record."
+    ),
+]
+WeightBound = Annotated[
+    float,
+    typer.Option(help="The largest weight that counts as given: larger ones are cut to it. It counts as one record."),
+]
 AssumePublic = Annotated[
     bool,
     typer.Option(

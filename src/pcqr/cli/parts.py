@@ -28,15 +28,12 @@ def in_parts(job: OnPrivateFiles) -> ParquetParts | None:
         for option, given in _asked(job).items():
             raise ParameterError(option, "left out but for Parquet files, which are read in parts", str(given))
         return None
-    if job.person is not None:
+    for weighing, told in job.weighing.items():
         if job.private.is_dir():
-            raise ParameterError(
-                "--person",
-                "left out for a folder; put its rows into one .parquet file, which is read into memory",
-                job.person,
-            )
+            allowed = "left out for a folder; put its rows into one .parquet file, which is read into memory"
+            raise ParameterError(weighing, allowed, told)
         for option, given in _asked(job).items():
-            raise ParameterError(option, "left out with --person: the table is then read into memory", str(given))
+            raise ParameterError(option, f"left out with {weighing}: the table is then read into memory", str(given))
         return None
     with naming_options():
         found = ParquetParts.of(job.private)

@@ -16,7 +16,16 @@ from rich.progress import Progress
 from pcqr import AssumePublic, Groups, PrivateClassifier
 from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages
 from pcqr.cli.dry_run import Parts, announcement, told, try_out
-from pcqr.cli.inputs import Inputs, Shown, check_label, label_names, public_size, read_inputs, read_shown
+from pcqr.cli.inputs import (
+    Inputs,
+    Shown,
+    check_label,
+    check_weight_column,
+    label_names,
+    public_size,
+    read_inputs,
+    read_shown,
+)
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder, not_written
 from pcqr.cli.parts import in_parts
@@ -32,6 +41,7 @@ from pcqr.cli.spending import (
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.errors import ParameterError
 from pcqr.estimators.private_classifier import DryRun
+from pcqr.estimators.weights import declared_weights
 from pcqr.files import InUse, own_directory
 from pcqr.guarantee import assumed
 from pcqr.hypotheses import DecisionTrees
@@ -96,7 +106,7 @@ def run(job: Publish, *, as_json: bool) -> None:
                 if (parts := in_parts(job)) is not None:  # n is known before a record is read
                     _announce(job, method, parts, bar, as_json=as_json)
                 with stages(bar, "reading and encoding"):
-                    inputs = read_inputs(job, most_labels=MOST_LABELS)
+                    inputs = read_inputs(job, most_labels=MOST_LABELS, weight_column=job.weight_column)
                 if parts is None:
                     with stages(bar, "planning"):
                         dry_run = _dry_run(job, method, inputs.names, inputs.records, inputs.shown)
@@ -108,7 +118,12 @@ def run(job: Publish, *, as_json: bool) -> None:
                         shown = inputs.shown
                         groups = _groups(job, inputs)
                         made.learner.fit(
-                            inputs.table, inputs.y, public=_public(shown), schema=shown.schema, groups=groups
+                            inputs.table,
+                            inputs.y,
+                            public=_public(shown),
+                            schema=shown.schema,
+                            groups=groups,
+                            sample_weight=inputs.weights,
                         )
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
@@ -192,7 +207,25 @@ def _learner(job: Publish, method: Choice, names: Sequence[Any]) -> PrivateClass
         entropy=job.seed,
         classes=tuple(names),
         device=job.device,
+        class_weight=_class_weight(job, names),
+        weight_bound=job.weight_bound,
     )
+
+
+def _class_weight(job: Publish, names: Sequence[Any]) -> str | dict[str, float] | None:
+    """Read --class-weight: balanced, or what a record of each label counts."""
+    if job.class_weight is None or job.class_weight == "balanced":
+        return job.class_weight
+    allowed = f"balanced, or a positive number for labels of {', '.join(map(str, names))}: 'first=1,second=10'"
+    parts = [part.rpartition("=") for part in job.class_weight.split(",")]
+    try:
+        found = {label.strip(): float(weight) for label, _, weight in parts}
+        declared_weights(found, names)
+    except ValueError:  # ParameterError is one
+        raise ParameterError("--class-weight", allowed, job.class_weight) from None
+    if len(found) < len(parts):
+        raise ParameterError("--class-weight", allowed, job.class_weight)
+    return found
 
 
 def _groups(job: Publish, inputs: Inputs) -> Groups | None:
@@ -208,12 +241,16 @@ def _dry_run(job: Publish, method: Choice, names: Sequence[Any], records: int, s
     """What the run will do, tried out as far as public things go."""
     try:
         dry_run = _learner(job, method, names).dry_run(
-            records, _public(shown), shown.schema, persons=job.person is not None
+            records,
+            _public(shown),
+            shown.schema,
+            persons=job.person is not None,
+            weights=job.weight_column is not None,
         )
     except ParameterError as error:  # in the words of the command line
         if error.name not in {field.name for field in fields(job)}:
             raise
-        raise ParameterError(f"--{error.name}", error.allowed, error.received) from None
+        raise ParameterError(f"--{error.name.replace('_', '-')}", error.allowed, error.received) from None
     try_out(dry_run, names, shown, job.epsilon)
     return dry_run
 
@@ -224,6 +261,8 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
     columns, records = public_size(job) if parts is None else (parts.columns, parts.rows)
     names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
     check_label(columns, job.label)
+    if job.weight_column is not None:
+        check_weight_column(columns, job, job.weight_column)
     shown = read_shown(job, columns)
     shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
     dry_run = _dry_run(job, method, names, records, shown)
@@ -268,6 +307,7 @@ def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
                 "depth": _depth(learner),
                 "numerical_slack": origin.numerical_slack,
                 "classes": list(model.classes),
+                "class_weight": {str(label): weight for label, weight in learner.class_weight_.items()},
                 "rules": model.rules(),
                 "out": str(job.out),
                 "files": [path.name for path in saved.written],
@@ -278,6 +318,8 @@ def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
         )
         return
     fields = {"guarantee": promise(model.guarantee, records)}
+    if job.class_weight is not None:
+        fields["weights of labels"] = ", ".join(f"{label} {w:g}" for label, w in learner.class_weight_.items())
     fields |= {origin.making.lower(): origin.hypotheses, "public inputs": _public_inputs(model)}
     for line in assumed(model.guarantee.assumptions):
         title, _, assumption = line.partition(": ")

@@ -279,7 +279,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
         Post-processing of what was published, which costs nothing. Those of a linear classifier are a function of its
         margins. Those of a tree are the shares of the labels in the leaf, by noisy counts, drawn towards the shares of
-        the whole table, where the leaf's label is always ahead.
+        the whole table, where the leaf's label is always ahead. With `class_weight` or `sample_weight` they speak of
+        weighted records (`pcqr.models.with_prior`).
         """
         check_is_fitted(self, "plan_")
         return self._scored.predict_proba(self._table(X, self.schema_))
