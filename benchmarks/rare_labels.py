@@ -98,9 +98,9 @@ def main() -> None:
     for name, figures in runs(given.runs):
         found.setdefault(name, []).append(figures)
     rows = []
-    for name, figures in found.items():
-        auc = [each[0] for each in figures]
-        rest = [f"{np.mean([each[place] for each in figures]):.3f}" for place in range(1, 5)]
+    for name, measures in found.items():
+        auc = [each[0] for each in measures]
+        rest = [f"{np.mean([each[place] for each in measures]):.3f}" for place in range(1, 5)]
         rows.append([name, f"{np.mean(auc):.3f}", f"{min(auc):.3f}", *rest])
     heads = ["", "AUC", "smallest", "accuracy", "recall", "false alarms", "recall, top 10 %"]
     table = markdown(heads, rows)

@@ -41,7 +41,7 @@ from pcqr.cli.spending import (
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.errors import ParameterError
 from pcqr.estimators.private_classifier import DryRun
-from pcqr.estimators.weights import declared_weights
+from pcqr.estimators.weights import ClassWeight, declared_weights
 from pcqr.files import InUse, own_directory
 from pcqr.guarantee import assumed
 from pcqr.hypotheses import DecisionTrees
@@ -212,10 +212,12 @@ def _learner(job: Publish, method: Choice, names: Sequence[Any]) -> PrivateClass
     )
 
 
-def _class_weight(job: Publish, names: Sequence[Any]) -> str | dict[str, float] | None:
+def _class_weight(job: Publish, names: Sequence[Any]) -> ClassWeight:
     """Read --class-weight: balanced, or what a record of each label counts."""
-    if job.class_weight is None or job.class_weight == "balanced":
-        return job.class_weight
+    if job.class_weight is None:
+        return None
+    if job.class_weight == "balanced":
+        return "balanced"
     allowed = f"balanced, or a positive number for labels of {', '.join(map(str, names))}: 'first=1,second=10'"
     parts = [part.rpartition("=") for part in job.class_weight.split(",")]
     try:
