@@ -439,9 +439,9 @@ def test_a_map_that_is_missing_is_named(maps: Mapping[MapName, FeatureMap] | Non
 
 def test_every_linear_classifier_has_the_shape_of_its_map() -> None:
     wrong: tuple[LinearStage, ...] = (replace(FIRST, features="mostly ferns"), replace(SECOND, features="plain"))
-    for linear in (*wrong, replace(FIRST, dense=FIRST.dense + 1)):
-        refused(linear, "plan for this feature map")
-        refused(Sequence((FIRST, SECOND, COMPARISON, Branch((FIRST, linear)))), "plan for this feature map")
+    for linear in (*wrong, replace(FIRST, dense=FIRST.dense - 1)):
+        refused(linear, "plan for this feature map|room for")
+        refused(Sequence((FIRST, SECOND, COMPARISON, Branch((FIRST, linear)))), "plan for this feature map|room for")
 
 
 def test_beside_a_tree_every_linear_classifier_has_room_for_it() -> None:

@@ -39,7 +39,7 @@ PARAMETERS: dict[type[Any], set[str]] = {
     SemiPrivateLearner: {"hypotheses", "epsilon", "alpha", "beta", "entropy", "classes", "account"},
     PrivateClassifier: {
         *("epsilon", "delta", "method", "features", "trees", "entropy", "classes", "account", "device"),
-        *("class_weight", "weight_bound"),
+        *("class_weight", "weight_bound", "types"),
     },
 }
 

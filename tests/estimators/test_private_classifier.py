@@ -11,11 +11,20 @@ from numpy.typing import NDArray
 from support.releases import Forbidden
 
 from pcqr import PrivateClassifier
-from pcqr.errors import DataError, NothingLearned, NothingPublic, ParameterError
+from pcqr.errors import DataError, NothingLearned, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTree, DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.plan import Branch, ComparisonStage, DrawStage, LeafCountsStage, LinearStage, Sequence, Stage
+from pcqr.plan import (
+    Branch,
+    ComparisonStage,
+    DrawStage,
+    LeafCountsStage,
+    LinearStage,
+    PredicatesStage,
+    Sequence,
+    Stage,
+)
 from pcqr.plan.composition import parts_of
 from pcqr.planning.classifiers.rule import least_strength
 from pcqr.records.branching import Split, nodes_of
@@ -205,12 +214,13 @@ def test_a_linear_classifier_without_public_rows(told: str) -> None:
     if told == "schema":
         bounded = Schema(tuple(Column(name, bounds=(0, 1)) for name in "abc"))
         classifier.fit(dict(zip("abc", X.T, strict=True)), y, schema=bounded)
-        assert (classifier.predict(dict(zip("abc", X.T, strict=True))) == y).mean() > 0.9
     else:
-        with pytest.warns(NothingPublic):
-            classifier.fit(X, y)
-    assert isinstance(classifier.plan_.stage, LinearStage)
-    assert (classifier.plan_.stage.ferns > 0) == (told == "schema"), "ferns need ranges or rows"
+        classifier.fit(X, y)
+        assert isinstance(classifier.plan_.stage, Sequence)
+        assert isinstance(classifier.plan_.stage.stages[0], PredicatesStage)
+    (stage,) = parts_of(classifier.plan_.stage, LinearStage)
+    assert stage.ferns > 0
+    assert (classifier.predict(dict(zip("abc", X.T, strict=True)) if told == "schema" else X) == y).mean() > 0.9
 
 
 @pytest.mark.parametrize("epsilon", [0.9, 6.0])
@@ -297,20 +307,6 @@ def test_frames_with_categories() -> None:
     classifier = PrivateClassifier(20.0, method="linear", entropy=0).fit(frame, y, public=public)
     assert isinstance(classifier.schema_, Schema)
     assert (classifier.predict(frame) == y).mean() > 0.9
-
-
-def test_nothing_known_of_the_columns_is_said_and_listed() -> None:
-    X, y = table(2_000)
-    with pytest.warns(NothingPublic, match="give `public` rows or a `schema`"):
-        blind = PrivateClassifier(2.0, method="tree", entropy=0).fit(100 * X, y)
-    assert any("powers of ten" in assumption for assumption in blind.guarantee_.assumptions)
-    assert "powers of ten" in str(blind.guarantee_)
-    declared = DecisionTrees(depth=1, predicates=(Predicate(0, 30.0),))
-    told = [
-        PrivateClassifier(2.0, method="tree", entropy=0).fit(X, y, public=table(300, seed=1)[0]),
-        PrivateClassifier(2.0, method="tree", trees=declared, entropy=0).fit(100 * X, y),
-    ]
-    assert not any("powers of ten" in text for seen in told for text in seen.guarantee_.assumptions)
 
 
 def test_what_is_wrong_is_said_before_any_noise_is_drawn() -> None:

@@ -23,15 +23,17 @@ def test_levels_follow_from_n_times_epsilon(size: int, levels: int) -> None:
     assert found.levels == levels
     assert predicates_recipe(size, 1.0) == predicates_recipe(10 * size, 0.1)
     assert predicates_recipe(1_199, 1.0) is None
+    assert predicates_recipe(799, 1.0, has_texts=True) is None
+    assert predicates_recipe(800, 1.0, has_texts=True) == predicates_recipe(1_200, 1.0)
 
 
 def test_shares_of_mu_are_those_of_the_recipe() -> None:
     recipe = predicates_recipe(32_561, 0.3)
     assert recipe is not None
     stage = predicates_stage(recipe, 32_561, 6, 7, mu=0.1, delta=1e-6)
-    assert math.sqrt(18) * GAUSSIAN_OF_RANGE * stage.selection == pytest.approx(0.3 * 0.1)
-    assert stage.counts == pytest.approx(math.sqrt(12) / 0.02)
-    assert stage.categories == pytest.approx(math.sqrt(14) / 0.02)
+    assert math.sqrt(18) * GAUSSIAN_OF_RANGE * stage.selection == pytest.approx(0.25 * 0.1)
+    assert stage.counts == pytest.approx(math.sqrt(12) / 0.01)
+    assert stage.categories == pytest.approx(math.sqrt(14) / 0.033)
     assert stage.failure <= FAILING * 1e-6
     assert stage.failure == pytest.approx(FAILING * 1e-6, rel=1e-4)
 

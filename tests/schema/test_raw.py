@@ -14,7 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pcqr.errors import DataError, ParameterError
+from pcqr.records import InMemory, Narrow
+from pcqr.records.in_memory import RawRecords
 from pcqr.records.parted.parquet import ParquetParts, RawParquet
+from pcqr.schema import Column, Schema
 from pcqr.schema.raw import MOST_CHARACTERS, TYPES_ARE_PUBLIC, RawColumn, RawInMemory, RawTable, kind_of, type_of
 
 TABLE = pa.table(
@@ -164,3 +167,41 @@ def test_other_refusals() -> None:
         RawInMemory({"a": np.zeros(2)}, {"b": "numeric"})
     with pytest.raises(ParameterError, match="one of numeric, date, categorical, boolean"):
         RawInMemory({"a": np.zeros(2)}, {"a": "text"})  # type: ignore[dict-item]
+
+
+def test_a_raw_table_read_by_a_schema_is_what_the_schema_reads() -> None:
+    long = "x" * (MOST_CHARACTERS + 1)
+    table = {
+        "age": [1, None, -0.0, 2.5],
+        "job": ["cook", None, long, "3.0"],
+        "born": ["2001-02-03", None, "1970-01-01", "1969-12-31"],
+        "smokes": [True, None, False, "maybe"],
+    }
+    kinds: dict[str, Any] = {"age": "numeric", "job": "categorical", "born": "date", "smokes": "boolean"}
+    schema = Schema(
+        (
+            Column("age", missing=True, cuts=[0.5]),
+            Column("job", "categorical", ["3", "cook"], other=True),
+            Column("born", "date", missing=True, cuts=[0.0]),
+            Column("smokes", "categorical", ["False", "True"], other=True),
+        )
+    )
+    raw = RawInMemory(table, kinds)
+    for places in (np.arange(4), np.array([2, 0, 2])):
+        read = raw.rows(places).compact(schema)
+        assert read.columns == schema.columns
+        assert read.encoded().tobytes() == schema.encode(table)[places].tobytes()
+    for column in raw.columns:
+        assert column.known.compact(table[column.name]).shape == (4,)
+
+
+def test_records_without_names_are_columns_of_numbers() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    y = np.zeros(200, dtype=np.int8)
+    for records, expected in ((InMemory(X, y), X), (Narrow(X.astype(np.float32), y, 2), X.astype(np.float32))):
+        raw = RawRecords(records)
+        raw.check()
+        assert [column.name for column in raw.columns] == ["x0", "x1", "x2"]
+        found = [np.concatenate([block[name] for block in raw.numbers([name])]) for name in raw.named("numeric")]
+        assert np.array_equal(np.stack(found, axis=1), expected)
+        assert list(raw.texts([])) == []

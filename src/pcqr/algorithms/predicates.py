@@ -13,7 +13,6 @@ from pcqr.mechanisms.halving import cut_at, halved, places
 from pcqr.noise import IntegerArray, discrete_gaussians
 from pcqr.plan.predicates import PredicatesStage
 from pcqr.schema import Column, Schema
-from pcqr.schema.column import TRUTH_VALUES
 from pcqr.schema.raw import Floats, RawColumn, RawTable
 
 MOST_CATEGORIES = 100
@@ -56,14 +55,7 @@ def check_table(table: RawTable, stage: PredicatesStage) -> Schema:
 
 def check_columns(columns: Iterable[RawColumn]) -> Schema:
     """Return what is known of these columns. Raise where two of them would have features of one name."""
-    return Schema(tuple(map(_unknown, columns)))
-
-
-def _unknown(column: RawColumn) -> Column:
-    if column.is_number:
-        return column.unbounded
-    known = TRUTH_VALUES if column.kind == "boolean" else ()
-    return Column(column.name, "categorical", known, other=True)
+    return Schema(tuple(column.known for column in columns))
 
 
 def _numeric(column: Column, table: RawTable, stage: PredicatesStage, entropy: Entropy) -> Column:
@@ -97,9 +89,9 @@ def _counted(name: str, table: RawTable) -> Counter[str]:
     """Return how often each text occurs. **Private.**"""
     counts: Counter[str] = Counter()
     for block in table.texts([name]):
-        texts, of_rows = block[name]
-        found = np.bincount(of_rows, minlength=len(texts)).tolist()
-        for text, count in zip(texts, found, strict=True):
+        held = block[name]
+        found = np.bincount(held.places, minlength=len(held.texts)).tolist()
+        for text, count in zip(held.texts, found, strict=True):
             if text is not None and count:
                 counts[text] += count
     return counts

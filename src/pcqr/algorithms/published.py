@@ -182,14 +182,12 @@ class _Run:
 
     def _check_linear(self, stage: LinearStage, *, has_tree: bool) -> None:
         features, labels = self.maps[stage.features], self.hypotheses.labels
-        if has_tree:
-            if labels != stage.classes:
-                raise ParameterError("plan", f"a plan for {labels} classes", f"one for {stage.classes}")
-            most = most_coordinates(features, labels)
-            if most > stage.dense:
-                raise ParameterError("plan", f"a linear classifier with room for {most} coordinates", stage.dense)
-            stage = replace(stage, dense=features.size)
-        check_records(features, self.records, stage)
+        if has_tree and labels != stage.classes:
+            raise ParameterError("plan", f"a plan for {labels} classes", f"one for {stage.classes}")
+        check_records(features, self.records, replace(stage, dense=features.size))
+        most = most_coordinates(features, labels) if has_tree else features.size
+        if most > stage.dense:
+            raise ParameterError("plan", f"a linear classifier with room for {most} coordinates", stage.dense)
         has_rows = self.public is not None and may_use_empirical_bayes(features, self.public, has_tree=has_tree)
         if stage.is_empirical_bayes and not has_rows:
             raise ParameterError("public", "public rows for empirical Bayes, four for each predicate", "fewer")

@@ -32,14 +32,18 @@ from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.plan import Answer, Plan
 from pcqr.planning.expected.shortfall import warn_if_nothing_learned, warn_if_unanswered
+from pcqr.planning.predicates import schema_of_kinds
 from pcqr.planning.request import Request
 from pcqr.progress import showing
 from pcqr.records import Persons, Records
 from pcqr.release.account import Account, AccountLike, resolve_account
 from pcqr.schema import Schema
 from pcqr.schema.matrix import one_row
+from pcqr.schema.raw import RawColumn, RawInMemory
 
 P = TypeVar("P", bound=Plan)
+Bought = tuple[HypothesisClass, Schema | None]
+"""The class and the schema that take the place of those that the plan was made with."""
 NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
 
 
@@ -154,25 +158,23 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     ) -> Self:
         """`fit`, with a weight for each row where a subclass takes weights."""
         self._let_go()
-        self._has_spent = False
-        for name in _FITTED & vars(self).keys():
-            delattr(self, name)  # a fit that fails must not leave an earlier release behind, half replaced
-        assume_public = isinstance(public, AssumePublic)
-        public = public.rows if isinstance(public, AssumePublic) else public
+        self._forget()
+        assume_public, public = (True, public.rows) if isinstance(public, AssumePublic) else (False, public)
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         if groups is not None:
             self._check_persons(hypotheses, groups)
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
-        gpu = self._find_gpu(weighed=groups is not None or sample_weight is not None)
         schema = schema_for(X, schema, public, hypotheses)
         with showing() if verbose else nullcontext():
+            raw, schema = self._by_kinds(X, public, schema, hypotheses)
             table = handed(self, X, y, schema, groups, self._row_shares(sample_weight))
             if public is not None and schema is None:
                 check_width(public, table.width)
             shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
             known = Known(table.size, table.width, shown, schema, has_row_weights=sample_weight is not None)
+            known = self._supposed(known if raw is None else known.of(raw.columns), persons=groups is not None)
             hypotheses = self._prepared(hypotheses, known)
             hypotheses.check_width(known.features)
             names, records, assumptions = table.named(self.classes, hypotheses)
@@ -181,10 +183,17 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
                 check_public(shown, records)
             if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
                 assumptions += (PUBLIC_POINTS,)
-            assumptions += self._assumed(known) + self._guessed(known) + (() if schema is None else schema.cost)
+            assumptions += self._assumed(known) + self._guessed(known)
+            assumptions += (() if raw is None else raw.assumptions) + (() if schema is None else schema.cost)
             hypotheses = hypotheses.with_labels(names.shape[0])
             known = self._with_maps(hypotheses, known)
-            given = Given(records, None if hypotheses.is_fixed else shown, known, gpu)
+            given = Given(
+                records,
+                None if hypotheses.is_fixed else shown,
+                known,
+                self._find_gpu(weighed=groups is not None or sample_weight is not None),
+                raw,
+            )
 
             n, p = records.size, records.width
             request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
@@ -199,12 +208,18 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             warn_if_nothing_learned(self._shortfall(hypotheses, known))
             self._check_room(given)
             self._charge(account, guarantee, hypotheses, plan, n)
-            self._begin(hypotheses, given, plan, entropy)
+            hypotheses, schema = self._begin(hypotheses, given, plan, entropy) or (hypotheses, schema)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
-        guarantee = self._told(guarantee.charged(to_account=account is not None), names)
-        self.guarantee_, self.plan_ = guarantee, replace(plan, guarantee=guarantee)
+        self.guarantee_ = self._told(guarantee.charged(to_account=account is not None), names)
+        self.plan_ = replace(plan, guarantee=self.guarantee_)
         return self
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has left: one that fails must not leave it behind, half replaced."""
+        self._has_spent = False
+        for name in _FITTED & vars(self).keys():
+            delattr(self, name)
 
     @np.errstate(all="ignore")
     def plan(
@@ -273,8 +288,11 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         shown = None
         if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
             shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
-        width = width_of(features, shown, schema)
-        known = Known(records, width, shown, schema, has_row_weights=weights)
+        columns = self._declared(hypotheses) if public is None and schema is None else ()
+        schema = schema_of_kinds(columns) if columns else schema
+        known = Known(records, width_of(features, shown, schema), shown, schema, has_row_weights=weights)
+        known = self._supposed(known.of(columns), persons=persons)
+        width = known.features
         hypotheses = self._prepared(hypotheses, known)
         hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
         if self.classes is not None:
@@ -354,14 +372,14 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     def _make_plan(self, request: Request, known: Known) -> P: ...
 
     @abstractmethod
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> None:
-        """Touch the private records for the first time."""
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> Bought | None:
+        """Touch the private records for the first time. Return what was bought in the place of public things."""
 
-    def _begin(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> None:
+    def _begin(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> Bought | None:
         """`_start`, on one row of each person where all their rows are too much."""
         if isinstance(given.records, Persons) and self._hears(hypotheses) == "one row":
             given = replace(given, records=given.records.one_each(entropy))
-        self._start(hypotheses, given, plan, entropy)
+        return self._start(hypotheses, given, plan, entropy)
 
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
         """How a person is heard (proofs/persons.md). What is proved for records alone hears one row of each."""
@@ -384,6 +402,25 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return Stumps()
+
+    def _by_kinds(
+        self, X: Any, public: Any, schema: Schema | None, hypotheses: HypothesisClass
+    ) -> tuple[RawInMemory | None, Schema | None]:
+        """Return `X` as columns of kinds, where nothing is public, and the schema that reads it."""
+        found = self._raw(X, hypotheses) if public is None and schema is None else None
+        return found, schema if found is None else schema_of_kinds(found.columns)
+
+    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawInMemory | None:  # noqa: ARG002
+        """Return `X` as columns of kinds, for an estimator that can do with nothing public, if its columns have any."""
+        return None
+
+    def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:  # noqa: ARG002
+        """Return the columns whose kinds are declared, for such an estimator."""
+        return ()
+
+    def _supposed(self, known: Known, *, persons: bool) -> Known:  # noqa: ARG002
+        """Return `known` with what takes the place of public things where there are none."""
+        return known
 
     def _is_uninformed(self, known: Known) -> bool:  # noqa: ARG002
         """Is the class made of questions that suit no table, for want of public rows, a schema or a declaration?"""

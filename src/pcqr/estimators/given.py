@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pcqr.checks import check_integer
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.plan.linear import MapName
+from pcqr.planning.predicates import PredicatesRecipe, Purchase
 from pcqr.records import Records
 from pcqr.records.feature_map import FeatureMap
 from pcqr.schema import Schema
+from pcqr.schema.raw import RawColumn, RawInMemory
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,9 @@ class Known:
     `maps` are the public feature maps that an estimator makes of these, by name. `stand_in` are rows that stand in for
     public points where there is a schema with cuts alone: no class is made of them. `has_row_weights`: does each row
     have a private weight of its own?
+
+    `columns` are those of which nothing is public but their kinds. The schema is then the public grid or, where
+    `recipe` says what to buy, the widest that may come of it.
     """
 
     records: int
@@ -31,6 +36,17 @@ class Known:
     maps: Mapping[MapName, FeatureMap] = field(default_factory=dict)
     stand_in: Points | None = None
     has_row_weights: bool = False
+    columns: tuple[RawColumn, ...] = ()
+    recipe: PredicatesRecipe | None = None
+
+    def of(self, columns: tuple[RawColumn, ...]) -> Known:
+        """Return this of a table of these columns, of which nothing is public but their kinds."""
+        return replace(self, columns=columns)
+
+    @property
+    def bought(self) -> Purchase | None:
+        """What is bought, if anything is."""
+        return None if self.recipe is None else Purchase(self.recipe, self.columns)
 
     @property
     def is_nothing(self) -> bool:
@@ -46,13 +62,15 @@ class Known:
 class Given:
     """What `fit` was given, checked: the private records, and what is public of them.
 
-    `public` are the points that a draw makes its class of, None where the class is fixed; `known.points` are all.
+    `public` are the points that a draw makes its class of, None where the class is fixed; `known.points` are all. `raw`
+    is the table of the records as columns of kinds, where nothing is public and its columns have names.
     """
 
     records: Records
     public: Points | None
     known: Known
     gpu: str | None = None
+    raw: RawInMemory | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil
 from typing import Any, Self, get_args
@@ -12,15 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from pcqr.algorithms.predicates import private_schema
 from pcqr.algorithms.published import Maps, publish_weighed
 from pcqr.checks import check_delta, check_positive
 from pcqr.entropy import Entropy
-from pcqr.errors import InfeasiblePlan, NoGpu, ParameterError
+from pcqr.errors import InfeasiblePlan, NoGpu, NothingPublic, ParameterError
+from pcqr.estimators.base import Bought
 from pcqr.estimators.given import AssumePublic, Given, Known
 from pcqr.estimators.handed import no_weights_in_parts
 from pcqr.estimators.labels import LabelArray
 from pcqr.estimators.persons import Hearing
 from pcqr.estimators.published import PublishedEstimator
+from pcqr.estimators.tables import has_names, is_of_numbers
 from pcqr.estimators.weights import (
     ClassWeight,
     check_class_weight,
@@ -34,26 +37,33 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
-from pcqr.plan import Budget, PublishedPlan
+from pcqr.hypotheses.trees.predicates import from_schema, predicates_of_schema
+from pcqr.plan import Budget, PredicatesStage, PublishedPlan, Stage
+from pcqr.plan import Sequence as Stages
 from pcqr.planning import Request
 from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_dense
-from pcqr.planning.classifiers.linear import linear_predicates, stand_ins_for
+from pcqr.planning.classifiers.linear import linear_predicates, most_linear, stand_ins_for
 from pcqr.planning.classifiers.published import feature_maps, plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import FEWEST, Choice, Method, choose, trees_for
 from pcqr.planning.expected.shortfall import nothing_learned
-from pcqr.records import ParquetTable, Records
+from pcqr.planning.predicates import Purchase, grid_schema, predicates_recipe, widest_schema
+from pcqr.records import Encoded, ParquetTable, Records
+from pcqr.records.in_memory import RawRecords, plain_columns
 from pcqr.records.on_device import OnDevice
 from pcqr.records.parted import Parted
-from pcqr.records.predicates import Predicate, Predicates
+from pcqr.records.predicates import Predicates
 from pcqr.records.weighted import ByLabel, weighed
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
-from pcqr.schema.stand_in import has_cuts, stand_in_rows
+from pcqr.schema.cells import listed
+from pcqr.schema.raw import RawColumn, RawInMemory, RawKind, raw_columns
+from pcqr.schema.stand_in import cut_further, has_cuts, stand_in_rows
 
-POWERS = (-100.0, -10.0, -1.0, -0.1, 0.0, 0.1, 1.0, 10.0, 100.0)
-"""Where a column is cut of which nothing is known."""
-_MOST_DECLARED = 130
+ON_A_GRID = "cuts at powers of √2, which suit no table in particular"
+_DEEPEST_ON_GRID, _MOST_AT_DEPTH_3, _MOST_ON_GRID = 3, 550, 3_000
+SAFE_FROM = 5_000
+"""n·ε from which on a number is cut well however far from 0 it lies, compared with its spread."""
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
 
@@ -76,8 +86,10 @@ class DryRun:
 class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
 
-    All predicates are made of public rows or of a declared schema: `fit(X, y, public=…)` or `fit(X, y, schema=…)`.
-    With neither, columns are cut at `POWERS`, which suit no table: `fit` warns, and `guarantee_.assumptions` says so.
+    Nothing has to be public but the columns and their kinds: a share of the budget then buys where numbers are cut and
+    which categories texts have. Where n·ε is too small for that, numbers are cut on a public grid: `fit` warns. With
+    public rows, `fit(X, y, public=…)`, or a schema, `fit(X, y, schema=…)`, predicates cost nothing. 30 rows are nearly
+    as good as 2,000.
 
     Parameters
     ----------
@@ -123,6 +135,9 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     weight_bound : float, default 1.0
         The largest `sample_weight` that counts as given; `fit` cuts larger ones to it. A record of this weight counts
         as one record. Public: do not choose it by the private records.
+    types : mapping of str to {"numeric", "categorical", "date", "boolean"} or None, default None
+        The kinds of columns, where nothing else is public. A kind must not be read off private cells, so each column
+        that a frame has no type for needs one. None: those of the types of the frame, or numbers in an array.
 
     Attributes
     ----------
@@ -139,7 +154,10 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     classes_ : ndarray
         The label names.
     hypotheses_ : DecisionTrees
-        The public predicates that were used.
+        The predicates that were used.
+    schema_ : Schema or None
+        How the columns are read: as declared, as the public rows say, or as bought, with `cuts` and `shares`. None for
+        a table of numbers without it.
     n_features_in_ : int
         p, the columns of the table once it is encoded.
     n_records_, n_public_ : int
@@ -188,6 +206,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     device: DeviceChoice = "cpu"
     class_weight: ClassWeight = None
     weight_bound: float = 1.0
+    types: Mapping[str, RawKind] | None = None
 
     def fit(
         self,
@@ -306,11 +325,60 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
         return "weights"
 
+    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawInMemory | None:
+        if hypotheses.is_fixed or not has_names(X):
+            if self.types is not None and not hypotheses.is_fixed:
+                raise ParameterError("types", "None for a table without names, whose columns are numbers", self.types)
+            return None
+        return RawInMemory(X, self.types or {}) if self.types is not None or not is_of_numbers(X) else None
+
+    def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:
+        if self.types is None or hypotheses.is_fixed:
+            return ()
+        return raw_columns(dict.fromkeys(self.types, ""), self.types, "types")[0]
+
+    def _supposed(self, known: Known, *, persons: bool) -> Known:
+        is_declared = self.trees is not None and self.trees.is_fixed
+        if not (known.is_nothing or known.columns) or is_declared or self._is_dense(known):
+            return known
+        columns, has_names = known.columns or plain_columns(known.features), bool(known.columns)
+        has_texts = any(column.kind == "categorical" for column in columns)
+        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if self.delta else None
+        if recipe is None:
+            return replace(known, schema=grid_schema(columns, gaps=has_names), columns=columns)
+        unsupported = {"groups": persons, "sample_weight": known.has_row_weights}
+        unsupported["class_weight"] = self.class_weight is not None
+        if name := next((name for name, is_given in unsupported.items() if is_given), None):
+            allowed = "None where nothing is public: give `public` rows (30 will do) or a `schema`"
+            raise ParameterError(name, allowed, "another value")
+        schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
+        return replace(known, schema=schema, columns=columns, recipe=recipe, features=len(schema.features))
+
     def _is_uninformed(self, known: Known) -> bool:
         return known.is_nothing and (self.trees is None or not self.trees.is_fixed)
 
-    def _guess(self, known: Known) -> str:
-        return CENTRED if self._is_dense(known) else super()._guess(known)
+    def _guess(self, known: Known) -> str:  # noqa: ARG002
+        return CENTRED
+
+    def _guessed(self, known: Known) -> tuple[str, ...]:
+        if not known.columns:
+            return super()._guessed(known)
+        told = {column.kind for column in known.columns}
+        if known.recipe is None:
+            texts = [column.name for column in known.columns if column.kind == "categorical"]
+            left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
+            why = "n·ε is too small to buy it" if self.delta else "δ = 0 buys nothing"
+            message = f"Nothing is known of the columns, and {why}. They get {ON_A_GRID}.{left_out}"
+        elif known.records * self.epsilon < SAFE_FROM and told & {"numeric", "date"}:
+            message = (
+                f"n·ε is below {SAFE_FROM:,}: a number that is far from 0, compared with its spread, is cut badly, as "
+                "years are."
+            )
+        else:
+            return ()
+        advice = "Give some `public` rows, of which 30 will do, or a `schema`."
+        warnings.warn(f"{message} {advice}", NothingPublic, stacklevel=4)
+        return (ON_A_GRID,) if known.recipe is None else ()
 
     def _assumed(self, known: Known) -> tuple[str, ...]:
         return (MADE_PUBLICLY,) if self._is_dense(known) else ()
@@ -326,15 +394,18 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             return hypotheses  # no predicates are asked
         chosen = choose(known.records, self.epsilon, self.method)
         trees = trees_for(known.records, chosen.tree_share * self.epsilon) if self.trees is None else self.trees
-        if self._is_uninformed(known):
-            cuts = POWERS if known.features * len(POWERS) <= _MOST_DECLARED else (0.0,)
-            trees = replace(trees, predicates=tuple(Predicate(j, cut) for j in range(known.features) for cut in cuts))
-        elif not chosen.has_tree and not trees.is_fixed:
+        if known.columns and known.recipe is None and self.trees is None:
+            trees = on_grid(trees, known.schema)
+        if not chosen.has_tree and not trees.is_fixed:
             trees = replace(trees, predicates=self._linear_predicates(known) or None)
+        elif known.recipe is not None and known.schema is not None:
+            trees = replace(trees, predicates=from_schema(known.schema, 1)[: trees.most])
         return super()._prepared(trees, known)
 
     def _linear_predicates(self, known: Known) -> Predicates:
         """More than trees can afford."""
+        if known.recipe is not None and known.schema is not None:
+            return from_schema(known.schema, 1)[: most_linear(known.records)]
         return linear_predicates(rarest_for(known.records, self.epsilon), known.records, known.points, known.schema)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
@@ -362,7 +433,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         chosen = choose(known.records, self.epsilon, self.method)
         if not chosen.maps:
             return known
-        is_declared = self._is_uninformed(known) or (self.trees is not None and self.trees.is_fixed)
+        is_declared = self.trees is not None and self.trees.is_fixed
         predicates = trees.predicates if is_declared else self._linear_predicates(known)
         if known.points is None and known.schema is not None and has_cuts(known.schema):
             known = replace(known, stand_in=stand_in_rows(known.schema, stand_ins_for(len(predicates))))
@@ -392,6 +463,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             public=known.rows,
             is_balanced=self._is_balanced,
             has_row_weights=known.has_row_weights,
+            bought=known.bought,
         )
 
     def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
@@ -445,9 +517,45 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         if given.gpu is None:
             given.records.check_room(tuple(given.known.maps.values()))
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> None:
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> Bought | None:
+        stage, bought = plan.stage, None
+        if given.known.recipe is not None:
+            hypotheses, schema, given, stage = self._buy(hypotheses, given, stage, entropy)
+            bought = hypotheses, schema
         records = given.records if given.gpu is None else OnDevice(given.records, given.gpu)
         known = given.known
         self.hypothesis_, self._by_label = publish_weighed(
-            plan.stage, hypotheses, records, entropy, maps=known.maps, public=known.rows
+            stage, hypotheses, records, entropy, maps=known.maps, public=known.rows
         )
+        return bought
+
+    def _buy(
+        self, hypotheses: HypothesisClass, given: Given, stage: Stage, entropy: Entropy
+    ) -> tuple[HypothesisClass, Schema | None, Given, Stage]:
+        """Buy predicates. Return the class, the schema, the records and the stages that follow.
+
+        But for the records, whose cells are read one by one, they are functions of what was shown.
+        """
+        known, raw, records = given.known, given.raw or RawRecords(given.records), given.records
+        first, *rest = stage.stages if isinstance(stage, Stages) else (stage,)
+        if not isinstance(first, PredicatesStage) or known.recipe is None:
+            raise AssertionError("A plan that buys predicates begins with their stage.")
+        schema = private_schema(raw, first, entropy)
+        if isinstance(records, Encoded) and given.raw is not None:
+            records = records.with_table(given.raw.compact(schema))
+            self.n_features_in_ = records.width
+        else:
+            schema = Schema(tuple(replace(column, missing=False) for column in schema.columns))
+        finer = cut_further(schema, known.recipe.parts)
+        known = Known(known.records, len(finer.features), None, finer)
+        made = self._prepared(hypotheses, known).with_labels(hypotheses.labels)
+        given = replace(given, records=records, known=self._with_maps(made, known))
+        following = rest[0] if len(rest) == 1 else Stages(tuple(rest))
+        return made, None if given.raw is None else schema, given, following
+
+
+def on_grid(trees: DecisionTrees, schema: Schema | None) -> DecisionTrees:
+    """Return the trees over the public grid of a schema: many predicates, hence small ones."""
+    found = predicates_of_schema(schema, None, _MOST_ON_GRID) if schema is not None else ()
+    deepest = _DEEPEST_ON_GRID if len(found) <= _MOST_AT_DEPTH_3 else _DEEPEST_ON_GRID - 1
+    return replace(trees, predicates=found, deepest=min(trees.deepest, deepest))

@@ -19,6 +19,7 @@ from pcqr.records.parted import Parted
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import cells, listed
 from pcqr.schema.matrix import matrix_of
+from pcqr.schema.raw import kind_of, type_of
 from pcqr.schema.table import CompactTable, column_names, columns_of
 
 _ROWS = 1 << 12
@@ -98,7 +99,7 @@ def schema_from(public: Any, hypotheses: HypothesisClass) -> Schema | None:
     A class of a certain width, or one whose members are declared by position, reads columns of numbers as they are: a
     gap would need a column of its own.
     """
-    if not _has_names(public):
+    if not has_names(public):
         return None
     if (hypotheses.is_fixed or hypotheses.features is not None) and not is_mixed(public):
         return Schema(tuple(map(Column, column_names(public, "public"))))
@@ -109,7 +110,7 @@ def check_same_columns(X: Any, public: Any) -> None:
     """Refuse private records whose columns are not those of the public rows that the schema was made of."""
     if isinstance(X, CompactTable | ParquetTable | Parted):
         return  # read by a schema of their own, or compared with it when they are
-    if not _has_names(X):
+    if not has_names(X):
         raise DataError(
             "X",
             "a table with the column names of `public`, such as a data frame (or give both as arrays of numbers)",
@@ -139,10 +140,16 @@ def check_width(public: Any, width: int) -> None:
         raise DataError("public", f"rows with the {width} columns of X", f"{found} columns{label}")
 
 
-def _has_names(table: Any) -> bool:
+def has_names(table: Any) -> bool:
     """Is it a frame, or a mapping of columns, whose column names are texts?"""
     is_frame = isinstance(table, Mapping) or columns_of(table) is not None
     return is_frame and all(isinstance(name, str) for name in column_names(table, "the table"))
+
+
+def is_of_numbers(table: Any) -> bool:
+    """Do the types of the columns of a frame say that all are numbers, or truth values? No cell is looked at."""
+    kinds = [kind_of(type_of(column)) for column in columns_of(table) or (None,)]
+    return set(kinds) <= {"numeric", "boolean"}
 
 
 def is_mixed(table: Any) -> bool:

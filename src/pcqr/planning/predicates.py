@@ -7,18 +7,28 @@ all of it, in the same proportions.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
 from typing import NamedTuple
 
+from pcqr.accounting import Event
 from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE
+from pcqr.algorithms.predicates import MOST_CATEGORIES, check_columns
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.plan import Context, PredicatesStage, account
 from pcqr.plan.predicates import GRID
+from pcqr.schema import Column, Schema
+from pcqr.schema.raw import RawColumn
 
-FEWEST = 1_200
-"""n·ε below which a plan looks at nothing: cuts would be noise."""
+_ROOTS = [2.0 ** (half / 2.0) for half in range(-10, 29)]
+GRID_CUTS = tuple(sorted([0.0, *_ROOTS, *(-root for root in _ROOTS[::3])]))
+"""Where a number is cut of which nothing is known and nothing is bought: 0, the powers of √2 from 1/32 to 16,384, and
+minus every third of these."""
+FEWEST, FEWEST_WITH_TEXTS = 1_200, 800
+"""n·ε below which a plan looks at nothing: cuts would be noise. Without a look, texts say nothing at all."""
 FAILING = 0.1
 """The share of δ that pays for categories of single records."""
 _SHARE_IN_PLANS = 0.4
@@ -34,17 +44,84 @@ class PredicatesRecipe(NamedTuple):
     counts: float
     categories: float
 
+    @property
+    def parts(self) -> int:
+        """Into how many parts a predicate may cut each cell between the cuts that were bought, at equal distances."""
+        return 4 if self.levels == 2 else 2
 
-def predicates_recipe(records: int, epsilon: float) -> PredicatesRecipe | None:
+
+class Purchase(NamedTuple):
+    """What a plan buys of columns of which nothing is public but their kinds. A function of public numbers."""
+
+    recipe: PredicatesRecipe
+    columns: tuple[RawColumn, ...]
+
+    @property
+    def numeric(self) -> int:
+        """p, the columns of numbers and dates."""
+        return sum(column.is_number for column in self.columns)
+
+    @property
+    def categorical(self) -> int:
+        """p_c, the columns of texts."""
+        return sum(column.kind == "categorical" for column in self.columns)
+
+    @property
+    def left(self) -> float:
+        """The share of μ that is left: Gaussian noise adds up by squares."""
+        recipe = self.recipe
+        shares = [recipe.cuts, recipe.counts] * bool(self.numeric) + [recipe.categories] * bool(self.categorical)
+        return math.sqrt(1.0 - math.fsum(share * share for share in shares))
+
+    def stage(self, records: int, mu: float, delta: float) -> PredicatesStage:
+        """Return the stage in a plan of (μ, δ) in all."""
+        return predicates_stage(self.recipe, records, self.numeric, self.categorical, mu, delta)
+
+    def event(self, records: int, mu: float, delta: float) -> Event:
+        """Return what that stage is to an accountant."""
+        return self.stage(records, mu, delta).event(Context(Thresholds(), records, 1))
+
+
+def predicates_recipe(records: int, epsilon: float, *, has_texts: bool = False) -> PredicatesRecipe | None:
     """Return what n = `records` and ε allow to a plan; None where it should look at nothing."""
     size = records * epsilon
-    if size < FEWEST:
+    if size < (FEWEST_WITH_TEXTS if has_texts else FEWEST):
         return None
     if size < 5_000:
         return PredicatesRecipe(2, 0.3, 0.0, 0.3)
     if size < 30_000:
-        return PredicatesRecipe(3, 0.3, 0.2, 0.2)
+        return PredicatesRecipe(3, 0.25, 0.1, 0.33)
     return PredicatesRecipe(4, 0.25, 0.2, 0.2)
+
+
+def schema_of_kinds(columns: Sequence[RawColumn], *, gaps: bool = True) -> Schema:
+    """Return the schema of columns of which nothing is known but their kinds; without `gaps` no number is missing."""
+    known = check_columns(columns).columns
+    return Schema(tuple(column if column.kind == "categorical" else replace(column, missing=gaps) for column in known))
+
+
+def grid_schema(columns: Sequence[RawColumn], *, gaps: bool = True) -> Schema:
+    """Return that schema with every number cut at `GRID_CUTS`: a function of public things."""
+    schema = schema_of_kinds(columns, gaps=gaps)
+    cut = [column if column.kind == "categorical" else replace(column, cuts=GRID_CUTS) for column in schema.columns]
+    return Schema(tuple(cut))
+
+
+def widest_schema(purchase: Purchase, *, gaps: bool = True) -> Schema:
+    """Return a schema that has as many cuts and categories as any that the purchase may bring, cut further.
+
+    A function of public things: plans are made for it, so that they suit whatever is bought (proofs/predicates.md).
+    """
+    cells = purchase.recipe.parts << purchase.recipe.levels
+    names = tuple(f"category {place}" for place in range(MOST_CATEGORIES))
+
+    def widest(column: Column, raw: RawColumn) -> Column:
+        if raw.is_number:
+            return replace(column, cuts=tuple(map(float, range(1, cells))))
+        return replace(column, categories=names) if raw.kind == "categorical" else column
+
+    schema = schema_of_kinds(purchase.columns, gaps=gaps)
+    return Schema(tuple(map(widest, schema.columns, purchase.columns)))
 
 
 def predicates_stage(

@@ -64,6 +64,10 @@ class Encoded(Records):
         made._hold(table, y, labels)
         return made
 
+    def with_table(self, table: CompactTable) -> Encoded:
+        """Return the records of the same rows, read by another schema."""
+        return Encoded.of_checked(table, self._y, self.labels)
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """What the table's columns are declared to be."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from pcqr.errors import DataError
 from pcqr.records.arrays import Labels, Points, as_labels, as_points
 from pcqr.records.source import Labelling, Positions, Records
+from pcqr.schema.raw import RawColumn, RawTable, Texts
 
 
 class InMemory(Records):
@@ -79,3 +80,27 @@ class InMemory(Records):
     def _hold(self, X: Points, y: Labels, labels: int) -> None:
         self.X, self.y, self.labels = X, y, labels
         self.size, self.width = X.shape
+
+
+class RawRecords(RawTable):
+    """The columns of records that were given without names: finite numbers, called x0, x1, … **Private.**"""
+
+    def __init__(self, records: Records) -> None:
+        self._records, self.size, self.assumptions = records, records.size, ()
+        self.columns = plain_columns(records.width)
+
+    def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, Points]]:
+        places = {column.name: place for place, column in enumerate(self.columns)}
+        for X, _ in self._records.blocks(self._records.point_rows):
+            yield {name: X[:, places[name]].astype(np.float64) for name in names}
+
+    def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:  # noqa: ARG002
+        return iter(())
+
+    def check(self) -> None:
+        """Do nothing: every number was read when the records were made."""
+
+
+def plain_columns(count: int) -> tuple[RawColumn, ...]:
+    """Return the columns of a table of numbers without names."""
+    return tuple(RawColumn(f"x{place}", "numeric") for place in range(count))

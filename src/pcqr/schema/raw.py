@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.schema.cells import cells, distinct, is_unicode, listed
-from pcqr.schema.column import Column
+from pcqr.schema.column import TRUTH_VALUES, Column, Entries
 from pcqr.schema.reading import read, text_of
-from pcqr.schema.table import column_names
+from pcqr.schema.schema import Schema
+from pcqr.schema.table import CompactTable, column_names
 
 Floats = NDArray[np.float64]
 
@@ -60,16 +61,25 @@ class RawColumn(NamedTuple):
         """The declaration of a numeric or date column of which nothing is known yet."""
         return Column(self.name, "date" if self.kind == "date" else "numeric", missing=True)
 
+    @property
+    def known(self) -> Column:
+        """What is known of the column without a look at a record. Every cell of its kind can be read by it."""
+        if self.is_number:
+            return self.unbounded
+        names = TRUTH_VALUES if self.kind == "boolean" else ()
+        return Column(self.name, "categorical", names, other=True)
+
 
 class Texts(NamedTuple):
     """Cells of a categorical column: the text that each is compared by is `texts[places[row]]`. **Private.**
 
-    Texts may stand there twice, and without a row. None is no category: a gap, a text of more than `MOST_CHARACTERS`,
-    or one that is not Unicode.
+    Texts may stand there twice, and without a row. None is no category: a gap, of which `gaps` is true, a text of more
+    than `MOST_CHARACTERS`, or one that is not Unicode.
     """
 
     texts: Sequence[str | None]
     places: NDArray[np.intp]
+    gaps: Sequence[bool]
 
 
 class RawTable(ABC):
@@ -140,6 +150,7 @@ class RawInMemory(RawTable):
         self.columns, self.assumptions = raw_columns(types, kinds, name)
         self._numbers: dict[str, Floats] = {}
         self._texts: dict[str, Texts] = {}
+        self._truths: dict[str, Entries] = {}
         lengths = set()
         for column in self.columns:
             found = table[column.name]
@@ -149,6 +160,8 @@ class RawInMemory(RawTable):
             elif column.kind == "categorical":
                 what = f"column {column.name!r} of {name}"
                 self._texts[column.name] = texts_of(*distinct(cells(found, what)), what)
+            else:
+                self._truths[column.name] = column.known.compact(found, table=name)
         if len(lengths) > 1:
             raise DataError(name, "a table with columns of one length", "columns of different lengths")
         self.size = lengths.pop()
@@ -167,8 +180,28 @@ class RawInMemory(RawTable):
         made = RawInMemory.__new__(RawInMemory)
         made.columns, made.assumptions, made.size = self.columns, self.assumptions, positions.size
         made._numbers = {name: held[positions] for name, held in self._numbers.items()}
-        made._texts = {name: Texts(held.texts, held.places[positions]) for name, held in self._texts.items()}
+        made._texts = {name: Texts(held.texts, held.places[positions], held.gaps) for name, held in self._texts.items()}
+        made._truths = {name: held[positions] for name, held in self._truths.items()}
         return made
+
+    def compact(self, schema: Schema) -> CompactTable:
+        """Return the table as `schema` reads it: cell by cell what `Schema.compact` makes of it.
+
+        The schema has columns of these names and kinds, without bounds, and all of its categorical ones have `other`.
+        """
+        return CompactTable(schema.columns, tuple(map(self._entries, schema.columns)))
+
+    def _entries(self, column: Column) -> Entries:
+        name = column.name
+        if name in self._numbers:
+            return self._numbers[name]
+        if name in self._truths:
+            return self._truths[name]
+        texts, places, gaps = self._texts[name]
+        codes = column.compact(texts)
+        codes[[text is None and not is_gap for text, is_gap in zip(texts, gaps, strict=True)]] = len(column.categories)
+        found: Entries = codes[places]
+        return found
 
 
 def raw_columns(
@@ -215,7 +248,8 @@ def texts_of(values: Sequence[Any], places: NDArray[np.intp], what: str) -> Text
         read_texts = [text_of(read(value)) for value in values]
     except TypeError:
         raise DataError(what, "numbers, texts, truth values or dates", "a value of another type") from None
-    return Texts([text if _is_category(text) else None for text in read_texts], places)
+    gaps = [text is None for text in read_texts]
+    return Texts([text if _is_category(text) else None for text in read_texts], places, gaps)
 
 
 def _is_category(text: str | None) -> bool:

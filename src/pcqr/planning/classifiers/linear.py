@@ -19,6 +19,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import numpy as np
+
 from pcqr.accounting import BoundedRangeEvent, Composed, NoisySumsEvent, PureEvent, ShapingEvent
 from pcqr.algorithms.linear import Shape
 from pcqr.errors import InfeasiblePlan
@@ -28,6 +30,7 @@ from pcqr.plan import LARGEST_TERM, LinearStage
 from pcqr.plan.composition import account_for
 from pcqr.plan.linear import MapName
 from pcqr.planning.classifiers.recipes import Recipe
+from pcqr.planning.predicates import Purchase
 from pcqr.records.arrays import Points
 from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
 from pcqr.records.ferns import Ferns
@@ -54,9 +57,14 @@ def stand_ins_for(predicates: int) -> int:
     return min(STAND_INS, ROWS_A_PREDICATE * predicates - 1)
 
 
+def most_linear(records: int) -> int:
+    """Return the most predicates of the dense part for n = `records`."""
+    return min(MOST_PREDICATES, max(1, MOST_ENTRIES // records))
+
+
 def linear_predicates(rarest: float, records: int, public: Points | None, schema: Schema | None) -> Predicates:
     """The public predicates of the dense part: by public rows, else by the schema. None without both."""
-    most = min(MOST_PREDICATES, max(1, MOST_ENTRIES // records))
+    most = most_linear(records)
     if public is not None:
         return predicates_of_points(public, CUTS, most, rarest_category=rarest)
     return () if schema is None else predicates_of_schema(schema, CUTS, most)
@@ -78,6 +86,9 @@ def make_feature_map(
     asked = sorted({predicate.feature for predicate in predicates})
     if isinstance(source, Schema):
         asked = [place for place in asked if source.features[place].is_indicator or source.features[place].bounds]
+    elif source is not None and schema is not None and asked and not np.ptp(source[:, asked], axis=0).any():
+        source = schema  # rows that stand in and do not differ: what is missing may be asked, and other categories
+        asked = [place for place, feature in enumerate(schema.features) if feature.is_indicator]
     has_ferns = bool(asked and recipe.ferns)
     ferns = Ferns.of(source, asked, recipe.ferns, recipe.depth, seed=0) if source is not None and has_ferns else None
     share = WHOLE_SHARE if ferns is None else recipe.share
@@ -120,8 +131,12 @@ def largest_mu(
     delta: float,
     beside: tuple[BoundedRangeEvent, ...],
     shaping: float = 0.0,
+    bought: Purchase | None = None,
+    records: int = 1,
 ) -> float:
     """The largest μ, to within the precision, at which all `parts` and `beside` are within (ε, δ) together.
+
+    The private predicates of n = `records` that this μ buys are among them, if any are `bought`.
 
     A part is (its share of μ, the numbers in one of its sums). How many sums it has does not matter but
     to rounding, which the last digits of ε cover: T sums with √T times the noise tell as much, and T times as many
@@ -132,7 +147,9 @@ def largest_mu(
 
     def is_kept(mu: float) -> bool:
         runs = (NoisySumsEvent(1.0 / (share * mu), 1, noise_scale(1, share * mu), numbers) for share, numbers in parts)
-        return account_for(Composed((*runs, *first, *beside)), delta).within(epsilon * (1.0 - 1e-9), delta)
+        predicates = () if bought is None else (bought.event(records, mu, delta),)
+        everything = Composed((*predicates, *runs, *first, *beside))
+        return account_for(everything, delta).within(epsilon * (1.0 - 1e-9), delta)
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
     others = math.fsum((shaping, *(event.epsilon for event in beside)))
@@ -141,6 +158,8 @@ def largest_mu(
         told = f"Other releases, of ε = {others:.6g}, leave nothing of ε = {epsilon:.6g} for a linear classifier."
         raise InfeasiblePlan(told, "a larger ε")
     low = math.sqrt(2.0) * left / (math.sqrt(needed + left) + math.sqrt(needed)) * (1.0 - _PRECISION)
+    while bought is not None and not is_kept(low):  # its selections cost more than their share, and some δ is theirs
+        low /= 1.25
     high = 2.0 * low
     while is_kept(high):
         low, high = high, 2.0 * high

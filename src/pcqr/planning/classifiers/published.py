@@ -47,6 +47,7 @@ from pcqr.planning.classifiers.rule import (
     Construction,
     choose,
 )
+from pcqr.planning.predicates import Purchase
 from pcqr.planning.request import Request
 from pcqr.records.arrays import Points
 from pcqr.records.feature_map import FeatureMap
@@ -55,6 +56,8 @@ from pcqr.records.vectors import ColumnVectors
 from pcqr.schema import Schema
 
 Maps = Mapping[MapName, FeatureMap]
+_PRECISION = 1e-4
+"""Of the share of ε that a tree beside private predicates has."""
 
 
 def feature_maps(
@@ -85,12 +88,14 @@ def plan_published(
     public: Points | None = None,
     is_balanced: bool = False,
     has_row_weights: bool = False,
+    bought: Purchase | None = None,
 ) -> PublishedPlan:
     """Return a plan within (ε, δ) for the method, or for what `choose` picks. A tree alone is pure: its δ is 0.
 
     A linear classifier is planned for `maps`, the public feature maps that `feature_maps` or `dense_features` makes.
     With two of them pilots choose. On a dense one there is no tree beside it. With `is_balanced` noisy counts of the
-    labels come first. `has_row_weights`: records have weights of which nothing is public but that they are there.
+    labels come first. `has_row_weights`: records have weights of which nothing is public but that they are there. If
+    private predicates are `bought`, their stage comes first, and trees and maps are of the widest schema it may show.
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -104,12 +109,14 @@ def plan_published(
     )
     counts = _class_counts(request, trees.labels) if is_balanced else None
     if not chosen.maps and not (maps and "dense" in maps):
-        return _tree_with_counts(request, trees, context, counts)
+        if bought is None:
+            return _tree_with_counts(request, trees, context, counts)
+        return _bought_tree(request, trees, context, bought)
     if not maps:
         raise ParameterError("maps", "a feature map for the linear classifier", None)
     check_delta(request.delta)
     draw = _draw(request, trees, TREE_SHARE * request.epsilon) if chosen.has_tree and "dense" not in maps else None
-    stage = _with_linear(request, trees, maps, context, counts, draw, public, has_row_weights=has_row_weights)
+    stage = _with_linear(request, trees, maps, context, counts, draw, public, bought, has_row_weights=has_row_weights)
     return _planned(request, stage, account(stage, context, request.delta))
 
 
@@ -141,6 +148,24 @@ def _draw(request: Request, trees: DecisionTrees, epsilon: float) -> DrawStage:
     return DrawStage(inverse_temperature_for(trees, epsilon, records=request.records, features=request.features))
 
 
+def _bought_tree(request: Request, trees: DecisionTrees, context: Context, bought: Purchase) -> PublishedPlan:
+    """Private predicates with their shares of what (ε, δ) allow noisy sums, and a tree with all that is left."""
+    check_delta(request.delta)
+    epsilon, delta = float(request.epsilon), float(request.delta)
+    predicates = bought.stage(request.records, largest_mu(((1.0, 1),), epsilon, delta, ()), delta)
+    counts = LeafCountsStage(rounded_up(2.0 / (LEAF_SHARE * epsilon)))
+
+    def planned(share: float) -> Sequence:
+        return Sequence((predicates, _draw(request, trees, share * epsilon), counts))
+
+    low, high = 0.0, 1.0
+    while high - low > _PRECISION:
+        middle = 0.5 * (low + high)
+        is_kept = account(planned(middle), context, delta).within(epsilon * (1.0 - 1e-9), delta)
+        low, high = (middle, high) if is_kept else (low, middle)
+    return _planned(request, planned(low), account(planned(low), context, delta))
+
+
 def _with_linear(
     request: Request,
     trees: DecisionTrees,
@@ -149,6 +174,7 @@ def _with_linear(
     counts: ClassCountsStage | None,
     draw: DrawStage | None,
     public: Points | None,
+    bought: Purchase | None,
     *,
     has_row_weights: bool,
 ) -> Stage:
@@ -168,7 +194,10 @@ def _with_linear(
     else:
         left = math.sqrt(1.0 - len(sizes) * PILOT_SHARE**2 - COMPARISON_SHARE**2)
         parts = (*((PILOT_SHARE, size) for size in sizes), (COMPARISON_SHARE, 1), (left, max(sizes)))
-    mu = largest_mu(parts, float(epsilon), float(request.delta), beside, shaping)
+    delta, rest = float(request.delta), 1.0 if bought is None else bought.left
+    shares = tuple((rest * share, size) for share, size in parts)
+    whole = largest_mu(shares, float(epsilon), delta, beside, shaping, bought, n)
+    mu = rest * whole
 
     def linear(name: MapName, share: float) -> LinearStage:
         return stage_for(name, n, shapes[name], recipes[name], share * mu, classes=classes)
@@ -180,7 +209,8 @@ def _with_linear(
         comparison = ComparisonStage(n, LARGEST_TERM, noise_scale(1, COMPARISON_SHARE * mu), lead=0)
         options = Branch(tuple(linear(name, parts[-1][0]) for name in maps))
         linears = (*(linear(name, PILOT_SHARE) for name in maps), comparison, options)
-    stages = (*(stage for stage in (counts, draw) if stage is not None), *linears)
+    first = () if bought is None else (bought.stage(n, whole, delta),)
+    stages = (*first, *(stage for stage in (counts, draw) if stage is not None), *linears)
     return stages[0] if len(stages) == 1 else Sequence(stages)
 
 
