@@ -184,9 +184,10 @@ def test_the_account_is_charged_and_the_schema_used_with_the_same_file(private: 
     assert account.charges[0].facts["by"] == "pcqr schema"
     words = ["publish", "--private", "private.csv", "--label", "income", "--labels", "low,high", "--epsilon", "1"]
     words += ["--schema", "schema.toml", "--depth", "1", "--account", "hospital", "--out", "model"]
-    published = CliRunner().invoke(
-        app, [str(private / w) if (private / w).exists() or w == "model" else w for w in words]
-    )
+    words = [str(private / word) if (private / word).exists() or word == "model" else word for word in words]
+    tried = CliRunner().invoke(app, [*words, "--dry-run"])
+    assert f"cost ε = 1, δ = 1e-06 of its own (charge {account.id}-1)" in said(tried)
+    published = CliRunner().invoke(app, words)
     assert published.exit_code == 0, published.output
     assert f"cost ε = 1, δ = 1e-06 of its own (charge {account.id}-1)" in said(published)
     shown = CliRunner().invoke(app, ["account", "show", "hospital"])

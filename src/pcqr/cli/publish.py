@@ -271,6 +271,8 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
     plan = dry_run.plan
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     takes = told(dry_run, records, None if parts is None else _taken(job, parts, shown, names))
+    if cost := shown.schema.cost:
+        takes["treated as public"] = "; ".join(cost)
     outlook = Outlook.of(job, account, plan.guarantee, records)
     facts = {"plan": plan_facts(plan), "parts": takes}
     end_dry_run(plan.guarantee, records, outlook, takes, facts, as_json=as_json)
