@@ -70,7 +70,9 @@ def test_it_keeps_what_it_promises_and_says_what_was_bought() -> None:
     assert stage.levels == 3
     assert schema.is_private
     assert schema.cost == (
-        "the schema (cuts, shares, categories), which cost ε = 1, δ = 1e-07 of its own (charged to no account)",
+        "the schema (cuts, shares, categories), which cost ε = 1, δ = 1e-07 of its own (charged to no account), "
+        "for single records",
+        "which types the columns have is public",
     )
 
 
@@ -199,6 +201,16 @@ def test_it_is_used_on_the_very_rows_that_it_was_made_of_and_said_in_what_is_pro
     assert f"cost ε = 1, δ = 1e-06 of its own (charge {account.id}-1)" in card
     assert PublishedModel.from_json(model.to_json()).card() == card
     assert "shares" not in json.loads(model.to_json())["schema"]["columns"][0]
+
+
+def test_what_rests_on_it_says_whom_it_protects_and_what_it_assumes() -> None:
+    """A model about persons has a schema about records, which costs a person with several rows more."""
+    learner = SemiPrivateLearner(DecisionTrees(depth=1), epsilon=1.0)
+    learner.fit(TABLE, LABELS, schema=Schema.private(TABLE, 1.0), groups=np.arange(N) // 2)
+    assert learner.guarantee_.unit == PERSON
+    said = learner.guarantee_.assumptions
+    assert any(each.startswith("the schema (") and each.endswith("for single records") for each in said)
+    assert "which types the columns have is public" in said
 
 
 def test_what_is_made_of_a_seeded_schema_is_not_private(account: Account) -> None:

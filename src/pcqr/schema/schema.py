@@ -218,7 +218,7 @@ class Schema:
 
     @property
     def cost(self) -> tuple[str, ...]:
-        """What the release that made it has cost, in words. Empty where it was no release."""
+        """What the release that made it has cost, and what that assumes, in words. Empty where it was no release."""
         if self.guarantee is None:
             return ()
         columns = self.columns
@@ -231,7 +231,8 @@ class Schema:
         figures = f"ε = {rounded_text(self.guarantee.epsilon, 6)}, δ = {rounded_text(self.guarantee.delta, 3)}"
         account = "charged to no account" if self.charge is None else f"charge {self.charge}"
         account = account if self.guarantee.is_private else "NOT PRIVATE: its randomness was seeded"
-        return (f"the schema ({bought}), which cost {figures} of its own ({account})",)
+        words = f"the schema ({bought}), which cost {figures} of its own ({account}), for single records"
+        return (words, *self.guarantee.assumptions)
 
     @classmethod
     def private(
