@@ -303,10 +303,10 @@ class Schema:
         >>> rng = np.random.default_rng(0)
         >>> table = {"age": rng.integers(18, 90, 5_000), "job": rng.choice(["cook", "nurse"], 5_000)}
         >>> schema = Schema.private(table, epsilon=1.0, entropy=0)  # seeded: NOT PRIVATE
-        >>> [round(cut) for cut in schema.columns[0].cuts]
-        [27, 35, 45, 54, 63, 71, 80]
-        >>> schema.columns[1].categories, schema.guarantee.within(1.0, 1e-6)
-        (('cook', 'nurse'), True)
+        >>> len(schema.columns[0].cuts), schema.columns[1].categories
+        (7, ('cook', 'nurse'))
+        >>> schema.guarantee.within(1.0, 1e-6)
+        True
         """
         released: Schema = resolve("pcqr.estimators.schema_release:private_schema")(
             X, epsilon, delta, types=types, drop=drop, groups=groups, account=account, entropy=entropy
