@@ -12,11 +12,16 @@ import pytest
 from support.kept import QUERIES, kept, reopened
 from support.serving import BORDER, CLINIC, clinic_place, model_place, release_place, serving
 
+from pcqr import Guarantee
+from pcqr.hypotheses import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.plan import Usage
+from pcqr.records.branching import Leaf, Split
+from pcqr.records.predicates import Predicate
 from pcqr.release import Account
 from pcqr.schema.decoding import decoded
 from pcqr.server.keys import KeyFile
+from pcqr.server.service import Place
 from pcqr.server.settings import Settings
 
 PATIENT = {"age": 12, "sex": "female", "seen": "2020-01-02"}
@@ -106,6 +111,16 @@ def test_rows_are_previewed_and_asked_in_every_form(client: httpx.Client, body: 
     told = client.post("/v1/releases/tree/ask", **how).json()
     assert told["answers"] == [{"label": each, "coin": None, "kind": "published"} for each in ("well", "ill")]
     assert client.post("/v1/releases/tree/preview", **how).json()["published"] == 2
+
+
+def test_a_model_with_probabilities_says_that_of_its_label(tmp_path: Path) -> None:
+    tree = DecisionTree(Split(Predicate(0, 60.0), Leaf(0), Leaf(1)), len(CLINIC.features))
+    model = PublishedModel(tree.with_shares([(0.2, 0.8), (0.95, 0.05)]), ("well", "ill"), CLINIC, Guarantee(1.0))
+    model.save(tmp_path / "shares")
+    rows = {"rows": [PATIENT | {"age": age} for age in (12, 91)]}
+    with serving(Place("shares", tmp_path / "shares")) as address, httpx.Client(base_url=address) as client:
+        told = client.post("/v1/releases/shares/ask", json=rows).json()["answers"]
+    assert [(each["label"], each["probability"]) for each in told] == [("well", 0.95), ("ill", 0.8)]
 
 
 @pytest.mark.parametrize(

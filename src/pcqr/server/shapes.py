@@ -186,6 +186,7 @@ class Said(BaseModel):
     label: Label | None
     coin: Label | None
     kind: Kind
+    probability: float | None = Field(None, description="Of the label, by a published model that has probabilities.")
 
 
 class Asked(BaseModel):

@@ -6,6 +6,7 @@ import json
 from functools import partial
 from typing import Any
 
+import numpy as np
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -66,8 +67,7 @@ async def ask(request: Request) -> Response:
     token, confirmed = idempotency_token(request.headers), is_confirmed(request)
     points = await _read(request, served)
     if isinstance(served, ServedModel):
-        labels = (await for_rows(request, lambda: served.predict(points), points.shape[0]))["label"].cells
-        answers = [{"label": label, "coin": None, "kind": "published"} for label in labels]
+        answers = await for_rows(request, lambda: _said_by(served, points), points.shape[0])
         return await _response(request, {"answers": answers, "spent": None, "left": None}, len(answers))
     asker = asker_of(request.scope)
     await check_confirmed(request, served, points, token, is_confirmed=confirmed)
@@ -76,6 +76,16 @@ async def ask(request: Request) -> Response:
     last = told.replies[-1]
     used = {"spent": counts(last.spent), "left": counts(last.left)}
     return await _response(request, {"answers": said(told)} | used, points.shape[0])
+
+
+def _said_by(served: ServedModel, points: Points) -> list[dict[str, Any]]:
+    """The label of each row, and how likely it is, where the model has probabilities: the largest of the row."""
+    told = served.predict(points, ("probability",))
+    answers = [{"label": label, "coin": None, "kind": "published"} for label in told["label"].cells]
+    if "probability" not in told:
+        return answers
+    largest = np.reshape(told["probability"].cells, (points.shape[0], -1)).max(axis=1, initial=0.0).tolist()
+    return [answer | {"probability": share} for answer, share in zip(answers, largest, strict=True)]
 
 
 async def _read(request: Request, served: Served) -> Points:

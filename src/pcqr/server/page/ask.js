@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { make, reveal, say } from "./dom.js";
 import { columnsOf, form } from "./form.js";
 import { exhausted, refusal, restate, waiting } from "./states.js";
-import { kindOf, usage } from "./words.js";
+import { kindOf, percent, usage } from "./words.js";
 
 const entered = new Map(); // what was typed, by release, for as long as the page is open
 const LONG = 40; // letters of a label from which on it is written smaller
@@ -64,12 +64,13 @@ function costOf(one) {
   return "Uses up at most one unstable answer. What was asked before costs nothing.";
 }
 
-function answer(one, { label, coin, kind }, { left }) {
+function answer(one, { label, coin, kind, probability }, { left }) {
   const { name, meaning, tone } = kindOf(kind);
   const none = label === null || label === undefined;
   const words = none ? "No clear answer" : String(label);
   const price = cost(one, kind, left);
-  say(`${words}. ${meaning} ${price}`);
+  const likely = typeof probability === "number" ? `Its probability is ${percent(probability)}, by the model.` : "";
+  say([`${words}.`, likely, meaning, price].filter(Boolean).join(" "));
   return make(
     "div",
     { class: `card stack tight answer answer-${tone}` },
@@ -80,6 +81,7 @@ function answer(one, { label, coin, kind }, { left }) {
       make("span", { class: `chip chip-${tone}` }, name),
     ),
     make("p", { class: `answer-label ${words.length > LONG ? "answer-long" : ""}` }, words),
+    likely ? make("p", {}, likely) : null,
     make("p", {}, meaning),
     none && coin !== null && coin !== undefined
       ? make(
