@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.algorithms.class_weights import balanced_weights, on_the_grid, weights_of_counts
+from pcqr.algorithms.class_weights import balanced_weights, noisy_label_counts, on_the_grid
 from pcqr.algorithms.empirical_bayes import _chances, _unweighted
 from pcqr.algorithms.published import publish, publish_weighed
 from pcqr.entropy import SeededEntropy
@@ -36,17 +36,13 @@ def records(count: int = 300) -> InMemory:
 
 @given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=6), st.integers(1, 10**6), st.floats(1e-3, 1e6))
 def test_weights_are_inverse_to_counts_and_within_the_grid(noisy: list[int], n: int, scale: float) -> None:
-    found = weights_of_counts(noisy, n, scale)
+    found = balanced_weights([n - sum(noisy), *noisy], scale)
     counts = [max(Fraction(each), Fraction(scale), Fraction(1)) for each in (n - sum(noisy), *noisy)]
     assert len(found) == len(noisy) + 1
     assert max(found) == WHOLE
     for weight, count in zip(found, counts, strict=True):
         exact = WHOLE * min(counts) / count
         assert weight == 1 if exact <= 1 else abs(weight - exact) <= Fraction(1, 2) + Fraction(1, 10**9)
-
-
-def test_counts_of_persons_are_in_parts_of_a_person() -> None:
-    assert weights_of_counts([WHOLE * 100], 1_000, 2.0, WHOLE) == weights_of_counts([100], 1_000, 2.0) == (7, 64)
 
 
 def test_declared_weights_are_rounded_and_have_a_floor() -> None:
@@ -57,15 +53,15 @@ def test_declared_weights_are_rounded_and_have_a_floor() -> None:
 
 @pytest.mark.parametrize("labels", [2, 3])
 def test_the_noise_has_the_scale_of_the_plan_times_the_parts_of_a_record(labels: int) -> None:
-    """The weights are what follows from the counts and the noise that the same words make: of all labels but one."""
+    """The counts are those of records or persons, with the noise that the same words make: of all labels but one."""
     rows = InMemory(np.arange(300.0), np.repeat(np.arange(labels), 300 // labels), labels)
     sources = (rows, Weighted(rows, by_row=np.full(300, 0.5)), Persons(rows, np.repeat(np.arange(150), 2)))
     stage = ClassCountsStage(5.0, labels)
     for source in sources:
         noise = discrete_laplaces(5.0 * source.whole, labels - 1, SeededEntropy(5))
-        noisy = (source.label_counts()[1:] + noise).tolist()
-        found = balanced_weights(source, stage, SeededEntropy(5))
-        assert found == weights_of_counts(noisy, source.size, 5.0, source.whole)
+        noisy = ((source.label_counts()[1:] + noise) / source.whole).tolist()
+        found = noisy_label_counts(source, stage, SeededEntropy(5))
+        assert found == [source.size - sum(noisy), *noisy]
         assert account(stage, Context(TREES, source.size, 1)).epsilon == pytest.approx((labels - 1) / 5.0)
 
 
@@ -84,7 +80,7 @@ def test_every_stage_after_the_counts_sees_weighted_records() -> None:
     plain, entropy = records(), SeededEntropy(7)
     rest = Sequence((DrawStage(0.5), LeafCountsStage(4.0)))
     run, by_label = publish_weighed(Sequence((COUNTS, *rest.stages)), TREES, plain, SeededEntropy(7))
-    weights = balanced_weights(plain, COUNTS, entropy)
+    weights = balanced_weights(noisy_label_counts(plain, COUNTS, entropy), COUNTS.scale)
     assert by_label == weights
     assert weights[0] < weights[1] == WHOLE
     assert run == publish(rest, TREES, weighed(plain, weights), entropy)

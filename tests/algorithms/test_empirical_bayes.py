@@ -16,7 +16,7 @@ from support.stages import guarantee_of
 
 from pcqr.algorithms import empirical_bayes as module
 from pcqr.algorithms import linear
-from pcqr.algorithms.empirical_bayes import EmpiricalBayes, _chances, _slopes, allows_empirical_bayes
+from pcqr.algorithms.empirical_bayes import EmpiricalBayes, NoisyShare, _chances, _slopes, allows_empirical_bayes
 from pcqr.algorithms.linear import descend, shape_of
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
@@ -578,3 +578,25 @@ def test_weights_of_labels_move_probabilities_by_their_odds() -> None:
         undone = found / np.array(by_label)
         undone /= undone.sum(axis=1, keepdims=True)
         assert np.abs(undone - wanted).mean() < 0.06 < np.abs(found - wanted).mean()
+
+
+def test_a_share_that_was_released_settles_the_constant() -> None:
+    """Sums that say nothing, and a share that says much: the mean chance over the public rows is that share."""
+    rows = PUBLIC
+    for by_label in ((1.0, 1.0), (0.25, 1.0)):
+        posterior = EmpiricalBayes(FEATURES, rows, by_label, NoisyShare(0.2, 1e-3))
+        for _ in range(3):
+            posterior.add(np.zeros(FEATURES.size), 1e3)
+        found = LinearClassifier.of(FEATURES, 2, posterior.weights[None], np.zeros((1, 0, 1))).predict_proba(rows)
+        undone = found / np.array(by_label)
+        undone /= undone.sum(axis=1, keepdims=True)
+        assert undone[:, 1].mean() == pytest.approx(0.2, abs=0.02)
+    doubted = EmpiricalBayes(FEATURES, rows, (1.0, 1.0), NoisyShare(0.2, 1e3))
+    doubted.add(np.zeros(FEATURES.size), 1e3)
+    assert np.abs(doubted.weights).max() < 0.1
+
+
+def test_a_share_is_one_whatever_the_noise_of_its_count_is() -> None:
+    assert NoisyShare.of(-30.0, 1_000, 50.0) == NoisyShare(0.0, math.sqrt(2.0) * 50.0 / 1_000)
+    assert NoisyShare.of(1_200.0, 1_000, 50.0).value == 1.0
+    assert NoisyShare.of(30.0, 1_000, 0.01) == NoisyShare(0.03, math.sqrt(2.0) / 1_000)

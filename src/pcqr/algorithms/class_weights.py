@@ -16,22 +16,22 @@ from pcqr.records import Records
 from pcqr.records.weighted import WHOLE, ByLabel
 
 
-def balanced_weights(records: Records, stage: ClassCountsStage, entropy: Entropy) -> ByLabel:
-    """Return what a record of each label counts so that all labels count about the same together.
+def noisy_label_counts(records: Records, stage: ClassCountsStage, entropy: Entropy) -> list[float]:
+    """Return how many records have each label: noisy for all but the first, which has what is left of n.
 
-    `ClassCountsStage.event` states what the noisy counts cost.
+    `ClassCountsStage.event` states what they cost.
     """
     counts = records.label_counts()[1:]
     noisy = counts + discrete_laplaces(stage.scale * records.whole, counts.size, entropy)
-    return weights_of_counts([int(count) for count in noisy], records.size, stage.scale, records.whole)
+    found = [int(count) / records.whole for count in noisy]
+    return [records.size - sum(found), *found]
 
 
-def weights_of_counts(noisy: Sequence[int], records: int, scale: float, whole: int = 1) -> ByLabel:
-    """Return the weights that are inverse to counts of labels, of which those of all but the first are given.
+def balanced_weights(counts: Sequence[float], scale: float) -> ByLabel:
+    """Return what a record of each label counts so that all labels count about the same together.
 
-    Noisy counts are in `whole`ths of a record. None is taken to be less than the `scale` of their noise.
+    None of the noisy `counts` is taken to be less than the `scale` of their noise.
     """
-    counts = [records - sum(noisy) / whole, *(count / whole for count in noisy)]
     least = max(scale, 1.0)
     return on_the_grid([1.0 / max(count, least) for count in counts])
 

@@ -62,6 +62,20 @@ class _Sum:
     deviation: float
 
 
+@dataclass(frozen=True)
+class NoisyShare:
+    """The share of all records that has label 1, by a noisy count, and the deviation of its noise. Public."""
+
+    value: float
+    deviation: float
+
+    @classmethod
+    def of(cls, count: float, records: int, scale: float) -> NoisyShare:
+        """The share that a `count` of all `records` with discrete Laplace noise of this `scale` speaks for."""
+        deviation = math.sqrt(2.0) * max(scale, 1.0) / records
+        return cls(min(max(count / records, 0.0), 1.0), deviation)
+
+
 class EmpiricalBayes:
     """The noisy sums so far, and the weights that they speak for, 0 before the first. Public.
 
@@ -75,13 +89,22 @@ class EmpiricalBayes:
         w: what a record of each label counts. Sums are of weighted records, public rows are like all records, so that
         the mean at θ is E[φ·(w₁·P(1|x)·u − w₀·P(0|x)·d)], where the margin says what P(1|x) is among weighted ones.
 
+    share : NoisyShare or None, default None
+        How common label 1 is among all records, whatever they count: the mean of P(1|x) over the public rows.
+
     Raises
     ------
     ParameterError
         When `features` do not allow it, or there are no public rows.
     """
 
-    def __init__(self, features: FeatureMap, public: Points | None, by_label: tuple[float, float] = (1.0, 1.0)) -> None:
+    def __init__(
+        self,
+        features: FeatureMap,
+        public: Points | None,
+        by_label: tuple[float, float] = (1.0, 1.0),
+        share: NoisyShare | None = None,
+    ) -> None:
         dense = features.dense
         if not (allows_empirical_bayes(features) and isinstance(dense, PredicateVectors)) or dense.directions is None:
             raise ParameterError("features", "a feature map of predicates, seen through public directions", "another")
@@ -100,7 +123,7 @@ class EmpiricalBayes:
         self._sizes = np.bincount(self._groups)
         self._variances = self._first_variances()
         self._sums: list[_Sum] = []
-        self._by_label = by_label
+        self._by_label, self._share = by_label, share
         self.features, self.weights = features, np.zeros(features.size)
 
     def add(self, mean: Floats, deviation: float) -> None:
@@ -146,6 +169,12 @@ class EmpiricalBayes:
             gain = product(tangent, inverse(random))
             precision += product(gain, tangent)
             pull += product(gain, (each.mean - mean + product(tangent, weights[:, None])[:, 0])[:, None])[:, 0]
+        if self._share is not None:
+            gain = product(change[None], rows)[0] / len(rows)
+            doubt = self._share.deviation**2 + float(chance.var()) / len(rows)
+            apart = self._share.value - float(chance.mean()) + product(gain[None], weights[:, None])[0, 0]
+            precision += gain[:, None] * gain / doubt
+            pull += gain * (apart / doubt)
         return (precision + precision.T) / 2.0, pull
 
     def _posterior(self, precision: Floats, pull: Floats) -> Floats:

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.algorithms.empirical_bayes import LARGEST_WEIGHT, EmpiricalBayes
+from pcqr.algorithms.empirical_bayes import LARGEST_WEIGHT, EmpiricalBayes, NoisyShare
 from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
@@ -45,16 +45,18 @@ def descend(
     entropy: Entropy,
     *,
     public: Points | None = None,
+    share: NoisyShare | None = None,
     called: str = "linear classifier",
 ) -> LinearClassifier:
     """Make the noisy sums and return the linear classifier to publish. `pcqr.plan.account` states the guarantee.
 
     Steps begin at 0. The weights are the mean of those after each of the last quarter of the steps (`last_quarter`);
-    cells are then rounded to 8 bits. With empirical Bayes they are the mean of a posterior after the last sum, and the
-    `public` rows say how vectors vary. Progress is reported under the name `called`.
+    cells are then rounded to 8 bits. With empirical Bayes they are the mean of a posterior after the last sum. The
+    `public` rows say how vectors vary then, and `share` how common label 1 is, if that was released. Progress is
+    reported under the name `called`.
     """
     check_records(features, records, plan)
-    posterior = EmpiricalBayes(features, public, _by_label(records)) if plan.is_empirical_bayes else None
+    posterior = EmpiricalBayes(features, public, _by_label(records), share) if plan.is_empirical_bayes else None
     with under_way(f"{called}, vectors of the records"):
         sums = records.gradient_sums(features, plan.bound)
     descent, kept = _descent(sums, plan, posterior), last_quarter(plan.steps)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pcqr.algorithms.class_weights import balanced_weights
-from pcqr.algorithms.empirical_bayes import MOST_COORDINATES, allows_empirical_bayes
+from pcqr.algorithms.class_weights import balanced_weights, noisy_label_counts
+from pcqr.algorithms.empirical_bayes import MOST_COORDINATES, NoisyShare, allows_empirical_bayes
 from pcqr.algorithms.leaf_counts import leaf_counts
 from pcqr.algorithms.linear import check_records, descend
 from pcqr.algorithms.sspp import sspp
@@ -91,6 +91,7 @@ class _Run:
     tree: DecisionTree | None = None
     linears: list[LinearClassifier] = field(default_factory=list)
     option: int = 0
+    share: NoisyShare | None = None
 
     def last(self, stage: Stage) -> Hypothesis:
         """Run `stage` and return what it publishes last."""
@@ -116,9 +117,11 @@ class _Run:
         raise ParameterError("plan", "stages that end in a classifier", type(stage).__name__)
 
     def weigh(self, stage: ClassCountsStage) -> None:
-        """Let the records of each label count by noisy counts of all labels, from here on."""
+        """Let the records of each label count by noisy counts of all labels, from here on. The counts stay known."""
         with under_way("counting the labels"):
-            self.records = weighed(self.records, balanced_weights(self.records, stage, self.entropy))
+            counts = noisy_label_counts(self.records, stage, self.entropy)
+        self.records = weighed(self.records, balanced_weights(counts, stage.scale))
+        self.share = NoisyShare.of(counts[-1], self.records.size, stage.scale)
 
     def drawn(self, stage: DrawStage) -> Hypothesis:
         found = sspp(self.hypotheses, self.records, None, stage, self.entropy)
@@ -138,7 +141,9 @@ class _Run:
             features = features.beside(self.tree.root, self.public, stage.whitening, labels=labels)
         stage = replace(stage, dense=features.size)  # no more than planned: `check`
         called = "linear classifier" if not self.linears else f"linear classifier {len(self.linears) + 1}"
-        found = descend(features, self.records, stage, self.entropy, public=self.public, called=called)
+        found = descend(
+            features, self.records, stage, self.entropy, public=self.public, share=self.share, called=called
+        )
         self.linears.append(found)
         return found
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pcqr.algorithms.class_weights import balanced_weights
+from pcqr.algorithms.class_weights import noisy_label_counts
 from pcqr.audit.exact.cases.classifiers import (
     FERNS,
     ONE_PLACE,
@@ -58,12 +58,12 @@ def replacing_the_last_weighted(common: Sequence[Record], lasts: Sequence[Record
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """The shipped counts of labels, as a mechanism: shown are the weights, and the noisy counts to the verifier."""
+    """The shipped counts of labels, as a mechanism."""
 
     stage: ClassCountsStage
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
-        return str(balanced_weights(table.source(self.stage.classes), self.stage, entropy))
+        return str(noisy_label_counts(table.source(self.stage.classes), self.stage, entropy))
 
 
 def label_counts_case(stage: ClassCountsStage, neighbours: Pairs) -> DrawnCase:
