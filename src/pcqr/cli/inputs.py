@@ -21,14 +21,16 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.estimators.handed import warn_of_near_unique
 from pcqr.estimators.persons import person_numbers
 from pcqr.estimators.weights import row_shares
+from pcqr.planning.predicates import schema_of_kinds
 from pcqr.records import Encoded, Records
 from pcqr.records.parted import ParquetParts, Parted
+from pcqr.records.parted.parquet import RawParquet
 from pcqr.schema import Column, Schema
 from pcqr.schema.cells import category
 from pcqr.schema.label_column import LabelColumn
 from pcqr.schema.origin import Origin
 from pcqr.schema.overlap import is_mostly_private
-from pcqr.schema.raw import RawKind
+from pcqr.schema.raw import RawColumn, RawInMemory, RawKind, raw_columns
 from pcqr.schema.table import CompactTable
 
 Labels = NDArray[np.int8]
@@ -59,7 +61,7 @@ class Inputs:
     which has them itself. `groups` says whose each row is and `weights` what it counts, where that was asked for.
     """
 
-    table: CompactTable | Parted
+    table: CompactTable | Parted | RawInMemory
     places: Labels | None
     names: tuple[Any, ...]
     shown: Shown
@@ -69,11 +71,15 @@ class Inputs:
     @property
     def records(self) -> int:
         """n, which is public: the number of rows or, where they are persons', of persons."""
-        return self.source.size if self.groups is None else 1 + int(self.groups.max())
+        if self.groups is not None:
+            return 1 + int(self.groups.max())
+        return self.table.size if isinstance(self.table, RawInMemory) else self.source.size
 
     @property
     def source(self) -> Records:
         """The private records as algorithms ask them."""
+        if isinstance(self.table, RawInMemory):
+            raise AssertionError("Nothing is asked of records before predicates are bought.")
         return self.table if isinstance(self.table, Parted) else Encoded(self.table, self.places, len(self.names))
 
     @property
@@ -111,6 +117,39 @@ def read_inputs(
     if job.public is not None and shown.public is not None:
         check_public(shown.public, inputs.source, option="--public", path=job.public, assume_public=job.assume_public)
     return inputs
+
+
+def kinds_of(job: OnPrivateFiles, types: Sequence[str]) -> tuple[tuple[RawColumn, ...], tuple[str, ...], int]:
+    """Return the columns of the private file by their kinds, what is assumed public of these, and n.
+
+    Of a CSV file the names are looked at, of a Parquet file the footer.
+    """
+    declared = declared_types(types)
+    if job.private.suffix.lower() == ".parquet":
+        raw = RawParquet(ParquetParts.of(job.private), declared, job.not_features)
+        return raw.columns, raw.assumptions, raw.size
+    with naming("--private"):
+        names, records = table_size(job.private)
+    kept = {name: "none" for name in names if name not in job.not_features}
+    return *raw_columns(kept, declared, str(job.private)), records
+
+
+def read_by_kinds(
+    job: OnPrivateFiles, types: Sequence[str], *, most_labels: int, weight_column: str | None = None
+) -> Inputs:
+    """Return all that the job names, where nothing is public but columns and kinds."""
+    names = label_names(job.labels, most=most_labels)
+    private = read(job.private, "--private")
+    check_drop(job.drop, private)
+    if weight_column is not None:
+        check_weight_column(private, job, weight_column)
+    places = labels_of(private, job.label, names)
+    columns, assumptions, _ = kinds_of(job, types)
+    table = RawInMemory(private, {each.name: each.kind for each in columns}, job.not_features, str(job.private))
+    table.assumptions = assumptions
+    shown = Shown(schema_of_kinds(columns), None, np.empty((0, 0)))
+    weights = weights_of(private, weight_column)
+    return Inputs(table, places, names or (0, 1), shown, persons_of(private, job), weights)
 
 
 def read_shown(

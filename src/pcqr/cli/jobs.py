@@ -321,18 +321,20 @@ class Publish(OnPrivateFiles):
     out: Annotated[Path, typer.Option(help="The directory that the model is written to, new or empty.")]
     delta: Annotated[
         float | None,
-        typer.Option(help="δ for all but trees, far below 1/n. A tree is pure and needs none."),
+        typer.Option(help="δ, far below 1/n. A tree by itself is pure and needs none, unless nothing is public."),
     ] = None
     method: PublishedMethod = None
     features: LinearReads = "auto"
     public: Annotated[
-        Path | None, typer.Option(help="Public rows without labels, from which the questions are made.")
+        Path | None,
+        typer.Option(help="Public rows without labels, 30 or more. Default: a share of ε buys the predicates."),
     ] = None
     assume_public: AssumePublic = False
     schema: Annotated[
         Path | None,
         typer.Option(help="The columns, categories and bounds: .toml or .json. Default: read from the public rows."),
     ] = None
+    types: Types = field(default_factory=list)
     depth: Annotated[int | None, typer.Option(help="The depth of the tree. Default: 4, or less on large tables.")] = (
         None
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress
@@ -19,10 +20,13 @@ from pcqr.cli.dry_run import Parts, announcement, told, try_out
 from pcqr.cli.inputs import (
     Inputs,
     Shown,
+    check_drop,
     check_label,
     check_weight_column,
+    kinds_of,
     label_names,
     public_size,
+    read_by_kinds,
     read_inputs,
     read_shown,
 )
@@ -51,6 +55,7 @@ from pcqr.models import PublishedModel
 from pcqr.models.folder import MODEL, Saved
 from pcqr.plan.words import guarantee_facts, plan_facts, promise
 from pcqr.planning.classifiers.rule import Choice
+from pcqr.planning.predicates import schema_of_kinds
 from pcqr.records.parted import ParquetParts
 from pcqr.records.parted.work import Layout
 from pcqr.release.account import Account
@@ -88,12 +93,7 @@ def run(job: Publish, *, as_json: bool) -> None:
     Once the model is drawn, no signal comes between it and the disk.
     """
     _check_out(job)
-    if job.public is None and job.schema is None:
-        raise ParameterError(
-            "--public",
-            "public rows, or --schema a file with the columns: classifiers are made of public predicates",
-            None,
-        )
+    _check_kinds(job)
     method = _method(job)
     account = account_of(job, "pcqr publish")
     if job.dry_run:
@@ -106,7 +106,7 @@ def run(job: Publish, *, as_json: bool) -> None:
                 if (parts := in_parts(job)) is not None:  # n is known before a record is read
                     _announce(job, method, parts, bar, as_json=as_json)
                 with stages(bar, "reading and encoding"):
-                    inputs = read_inputs(job, most_labels=MOST_LABELS, weight_column=job.weight_column)
+                    inputs = _read(job)
                 if parts is None:
                     with stages(bar, "planning"):
                         dry_run = _dry_run(job, method, inputs.names, inputs.records, inputs.shown)
@@ -121,7 +121,7 @@ def run(job: Publish, *, as_json: bool) -> None:
                             inputs.table,
                             inputs.y,
                             public=_public(shown),
-                            schema=shown.schema,
+                            schema=None if _is_bare(job) else shown.schema,
                             groups=groups,
                             sample_weight=inputs.weights,
                         )
@@ -184,10 +184,31 @@ def _own_directory(job: Publish) -> Iterator[None]:
 
 def _method(job: Publish) -> Choice:
     """As asked. Without --method and --delta: one tree, which is pure; with --delta: as the public numbers suggest."""
-    method = job.method or ("tree" if job.delta is None else "auto")
+    is_tree = _is_sized(job) if _is_bare(job) else job.delta is None
+    method = job.method or ("tree" if is_tree else "auto")
     if method != "tree" and _is_sized(job):
         raise ParameterError("--method", "tree, where --depth or --operations is given", method)
     return method
+
+
+def _is_bare(job: Publish) -> bool:
+    """Is nothing public but columns and their kinds?"""
+    return job.public is None and job.schema is None
+
+
+def _check_kinds(job: Publish) -> None:
+    if not _is_bare(job):
+        if job.types:
+            raise ParameterError("--types", "left out with --public or --schema, which say the kinds", job.types)
+    elif in_parts(job) is not None:
+        allowed = "public rows (30 will do), or --schema, for a table in parts: pcqr schema --private makes one"
+        raise ParameterError("--public", allowed, None)
+
+
+def _read(job: Publish) -> Inputs:
+    if _is_bare(job):
+        return read_by_kinds(job, job.types, most_labels=MOST_LABELS, weight_column=job.weight_column)
+    return read_inputs(job, most_labels=MOST_LABELS, weight_column=job.weight_column)
 
 
 def _is_sized(job: Publish) -> bool:
@@ -242,10 +263,13 @@ def _public(shown: Shown) -> AssumePublic | None:
 def _dry_run(job: Publish, method: Choice, names: Sequence[Any], records: int, shown: Shown) -> DryRun:
     """What the run will do, tried out as far as public things go."""
     try:
-        dry_run = _learner(job, method, names).dry_run(
+        learner = _learner(job, method, names)
+        if _is_bare(job):
+            learner.set_params(types={column.name: column.kind for column in kinds_of(job, job.types)[0]})
+        dry_run = learner.dry_run(
             records,
             _public(shown),
-            shown.schema,
+            None if _is_bare(job) else shown.schema,
             persons=job.person is not None,
             weights=job.weight_column is not None,
         )
@@ -253,7 +277,7 @@ def _dry_run(job: Publish, method: Choice, names: Sequence[Any], records: int, s
         if error.name not in {field.name for field in fields(job)}:
             raise
         raise ParameterError(f"--{error.name.replace('_', '-')}", error.allowed, error.received) from None
-    try_out(dry_run, names, shown, job.epsilon)
+    try_out(dry_run, names, shown if dry_run.schema is None else replace(shown, schema=dry_run.schema), job.epsilon)
     return dry_run
 
 
@@ -265,8 +289,12 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
     check_label(columns, job.label)
     if job.weight_column is not None:
         check_weight_column(columns, job, job.weight_column)
-    shown = read_shown(job, columns)
-    shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
+    if _is_bare(job):
+        check_drop(job.drop, columns)
+        shown = Shown(schema_of_kinds(kinds_of(job, job.types)[0]), None, np.empty((0, 0)))
+    else:
+        shown = read_shown(job, columns)
+        shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
     dry_run = _dry_run(job, method, names, records, shown)
     plan = dry_run.plan
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
@@ -292,7 +320,11 @@ def _check_out(job: Publish) -> None:
 
 
 def _price(job: Publish) -> str:
-    delta = "" if _method(job) == "tree" else f" and δ = {DEFAULT_DELTA if job.delta is None else job.delta:.12g}"
+    delta = (
+        ""
+        if _method(job) == "tree" and not _is_bare(job)
+        else f" and δ = {DEFAULT_DELTA if job.delta is None else job.delta:.12g}"
+    )
     return f"ε = {job.epsilon:.12g}{delta}"
 
 
@@ -324,7 +356,10 @@ def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
     fields = {"guarantee": promise(model.guarantee, records)}
     if job.class_weight is not None:
         fields["weights of labels"] = ", ".join(f"{label} {w:g}" for label, w in learner.class_weight_.items())
-    fields |= {origin.making.lower(): origin.hypotheses, "public inputs": _public_inputs(model)}
+    fields |= {
+        origin.making.lower(): origin.hypotheses,
+        "public inputs": "columns and their kinds" if _is_bare(job) else _public_inputs(model),
+    }
     for line in assumed(model.guarantee.assumptions):
         title, _, assumption = line.partition(": ")
         fields[title.lower()] = assumption

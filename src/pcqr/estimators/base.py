@@ -168,7 +168,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         account = self._account(entropy)
         schema = schema_for(X, schema, public, hypotheses)
         with showing() if verbose else nullcontext():
-            raw, schema = self._by_kinds(X, public, schema, hypotheses)
+            raw, X, schema = self._by_kinds(X, public, schema, hypotheses)
             table = handed(self, X, y, schema, groups, self._row_shares(sample_weight))
             if public is not None and schema is None:
                 check_width(public, table.width)
@@ -405,10 +405,12 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     def _by_kinds(
         self, X: Any, public: Any, schema: Schema | None, hypotheses: HypothesisClass
-    ) -> tuple[RawInMemory | None, Schema | None]:
-        """Return `X` as columns of kinds, where nothing is public, and the schema that reads it."""
-        found = self._raw(X, hypotheses) if public is None and schema is None else None
-        return found, schema if found is None else schema_of_kinds(found.columns)
+    ) -> tuple[RawInMemory | None, Any, Schema | None]:
+        """Return `X` as columns of kinds, where nothing is public, as read by a schema of these, and the schema."""
+        if public is not None or schema is not None or (found := self._raw(X, hypotheses)) is None:
+            return None, X, schema
+        schema = schema_of_kinds(found.columns)
+        return found, found.compact(schema), schema
 
     def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawInMemory | None:  # noqa: ARG002
         """Return `X` as columns of kinds, for an estimator that can do with nothing public, if its columns have any."""

@@ -73,13 +73,14 @@ class DryRun:
     """What a `fit` would do, and make its classifier of. From public things alone.
 
     `maps` are the feature maps of the linear classifiers. There are none where a tree is published. `shortfall` says
-    why nothing can be learned, if nothing can.
+    why nothing can be learned, if nothing can. `schema` is how columns are read, the widest that may be bought.
     """
 
     plan: PublishedPlan
     hypotheses: HypothesisClass
     maps: Maps
     shortfall: str | None = None
+    schema: Schema | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -274,7 +275,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         `persons`: is n a number of persons? `weights`: will `fit` get a `sample_weight`?
         """
         hypotheses, plan, known = self._planned(records, None, public, schema, persons=persons, weights=weights)
-        return DryRun(plan, hypotheses, known.maps, self._shortfall(hypotheses, known))
+        return DryRun(plan, hypotheses, known.maps, self._shortfall(hypotheses, known), known.schema)
 
     @property
     def method_(self) -> Method:
@@ -326,6 +327,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         return "weights"
 
     def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawInMemory | None:
+        if isinstance(X, RawInMemory):
+            return X
         if hypotheses.is_fixed or not has_names(X):
             if self.types is not None and not hypotheses.is_fixed:
                 raise ParameterError("types", "None for a table without names, whose columns are numbers", self.types)

@@ -1,0 +1,95 @@
+"""`pcqr publish` with nothing public but columns and their kinds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from pcqr.cli.main import app
+from pcqr.models import PublishedModel
+from pcqr.plan import PredicatesStage
+from pcqr.schema.raw import TYPES_ARE_PUBLIC
+
+TYPES = ("--types", "age=number,job=text", "--types", "born=date")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("nothing")
+    rng = np.random.default_rng(0)
+    age, job = rng.integers(18, 90, 6_000), rng.choice(["cook", "nurse", "pilot"], 6_000, p=[0.5, 0.4, 0.1])
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 6_000), unit="D")
+    frame = pd.DataFrame(
+        {"age": age, "job": job, "born": born.date, "ill": ((age > 50) ^ (job == "nurse")).astype(int)}
+    )
+    frame.loc[rng.random(6_000) < 0.05, "job"] = None
+    frame.to_csv(folder / "f.csv", index=False)
+    frame.to_parquet(folder / "f.parquet")
+    return folder
+
+
+def publish(private: Path, out: Path, *options: str, epsilon: float = 1.0) -> Result:
+    named = ["--private", str(private), "--label", "ill", "--epsilon", str(epsilon), "--out", str(out), "--no-account"]
+    return CliRunner().invoke(app, ["publish", *named, *options])
+
+
+def plan_of(result: Result) -> Any:
+    return json.loads(result.stdout)["plan"]
+
+
+@pytest.mark.parametrize("name", ["f.csv", "f.parquet"])
+def test_a_file_and_its_kinds_are_enough(name: str, files: Path, tmp_path: Path) -> None:
+    options = TYPES if name == "f.csv" else ()
+    result = publish(files / name, tmp_path / "model", "--seed", "0", *options)
+    assert result.exit_code == 0, result.output
+    model = PublishedModel.load(tmp_path / "model")
+    frame = pd.read_parquet(files / "f.parquet")
+    assert (model.predict(frame.drop(columns="ill")) == frame["ill"]).mean() > 0.9
+    assert (TYPES_ARE_PUBLIC in model.guarantee.assumptions) == (name == "f.parquet")
+    card = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
+    assert "private cuts of 2 numeric columns, 7 each and private categories of 1 text column" in card
+    assert (tmp_path / "model" / "model.onnx").exists()
+
+
+def test_a_dry_run_looks_at_no_record(files: Path, tmp_path: Path) -> None:
+    told = [
+        publish(files / "f.csv", tmp_path / "model", "--dry-run", "--json", *TYPES),
+        publish(files / "f.parquet", tmp_path / "model", "--dry-run", "--json"),
+    ]
+    assert all(result.exit_code == 0 for result in told), told[0].output
+    assert plan_of(told[0]) == plan_of(told[1])
+    assert PredicatesStage.__name__.removesuffix("Stage").lower() in told[0].stdout.lower()
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_csv_file_without_kinds_is_refused_without_a_cell(files: Path, tmp_path: Path) -> None:
+    result = publish(files / "f.csv", tmp_path / "model")
+    assert result.exit_code == 2
+    assert "--types age=number,job=text" in result.output
+    assert "nurse" not in result.output
+
+
+def test_kinds_are_left_out_where_something_is_public(files: Path, tmp_path: Path) -> None:
+    result = publish(files / "f.csv", tmp_path / "model", "--public", str(files / "f.parquet"), *TYPES)
+    assert result.exit_code == 2
+    assert "--types must be left out with --public or --schema" in result.output
+
+
+def test_folders_are_told_what_to_do(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "one.parquet").write_bytes((files / "f.parquet").read_bytes())
+    result = publish(tmp_path / "parts", tmp_path / "model")
+    assert result.exit_code == 2
+    assert "pcqr schema --private makes one" in " ".join(result.output.split())
+
+
+def test_a_tree_of_few_records_is_made_on_a_grid(files: Path, tmp_path: Path) -> None:
+    result = publish(files / "f.csv", tmp_path / "model", "--method", "tree", "--seed", "0", *TYPES, epsilon=0.1)
+    assert result.exit_code == 0, result.output
+    assert PublishedModel.load(tmp_path / "model").guarantee.is_pure
