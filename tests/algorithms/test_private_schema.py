@@ -133,7 +133,8 @@ def test_a_stage_for_another_table_is_refused() -> None:
 def test_small_cells_are_joined() -> None:
     assert joined([1.0, 2.0, 3.0], [5, 1, 1, 9], 3) == ([1.0], [5, 11])
     assert joined([1.0, 2.0, 3.0], [-2, 5, 6, 1], 3) == ([2.0], [3, 7])
-    assert joined([1.0], [0, 0], 3) == ([], [0])
+    assert joined([1.0, 2.0], [5, 1, 1], 3) == ([1.0], [5, 2]), "one cut stays"
+    assert joined([1.0, 2.0, 3.0], [1, -1, 0, 2], 3) == ([2.0], [0, 2]), "one cut stays"
     assert joined([], [7], 3) == ([], [7])
 
 

@@ -18,6 +18,7 @@ from support.releases import Forbidden
 from pcqr import PrivateClassifier, Schema
 from pcqr.algorithms.predicates import MOST_CATEGORIES, private_schema
 from pcqr.algorithms.published import publish_weighed
+from pcqr.entropy import SeededEntropy
 from pcqr.errors import AccountExhausted, DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
@@ -26,6 +27,8 @@ from pcqr.models import PublishedModel
 from pcqr.plan import DrawStage, LeafCountsStage, LinearStage, PredicatesStage, Sequence
 from pcqr.plan.composition import parts_of
 from pcqr.planning.predicates import GRID_CUTS
+from pcqr.records import InMemory
+from pcqr.records.in_memory import RawRecords
 from pcqr.release.account import Account
 from pcqr.schema import Column
 from pcqr.schema.raw import TYPES_ARE_PUBLIC
@@ -251,6 +254,16 @@ def test_columns_that_say_nothing_are_no_reason_to_fail(cell: str | None) -> Non
     assert PrivateClassifier(6.0, entropy=0).fit(unlike, Y).schema_.columns[0].categories == ()  # type: ignore[union-attr]
     constant = np.zeros((6_000, 2))
     assert PrivateClassifier(6.0, entropy=0).fit(constant, Y).predict(constant).shape == (6_000,)
+
+
+@pytest.mark.parametrize("rare", [0, 20])
+def test_a_number_that_hardly_varies_is_cut_all_the_same(rare: int) -> None:
+    """Else there would be nothing to ask, which no plan could know, and `fit` would fail after the charge."""
+    column = np.zeros((6_000, 1))
+    column[:rare] = 1.0
+    stage = stages_of(PrivateClassifier(1.0, entropy=0).fit(column, Y))[0]
+    raw = RawRecords(InMemory(column, Y))
+    assert all(private_schema(raw, stage, SeededEntropy(seed)).columns[0].cuts for seed in range(50))
 
 
 # Kinds, persons -------------------------------------------------------------------------------------------------------

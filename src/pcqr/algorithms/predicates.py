@@ -113,14 +113,17 @@ def noisy_counts(counts: IntegerArray, scale: float, bound: int, entropy: Entrop
 
 
 def joined(cuts: Sequence[float], counts: Sequence[int], least: float) -> tuple[list[float], list[int]]:
-    """Return cuts and the counts between them, cells of less than `least` joined to the next one, or to the last."""
+    """Return cuts and the counts between them, cells of less than `least` joined to the next one, or to the last.
+
+    Of some cuts one always stays, the middle one if no cell has so many: a column without any would ask nothing.
+    """
     kept: list[float] = []
     found: list[int] = []
     open_count = 0
     for place, count in enumerate(counts):
         open_count += count
         if place == len(cuts):
-            if open_count < least and kept:
+            if open_count < least and len(kept) > 1:
                 kept.pop()
                 open_count += found.pop()
             found.append(open_count)
@@ -128,6 +131,9 @@ def joined(cuts: Sequence[float], counts: Sequence[int], least: float) -> tuple[
             kept.append(cuts[place])
             found.append(open_count)
             open_count = 0
+    if cuts and not kept:
+        middle = len(cuts) // 2
+        return [cuts[middle]], [sum(counts[: middle + 1]), sum(counts[middle + 1 :])]
     return kept, found
 
 
