@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 from pcqr import SeededEntropy
-from pcqr.algorithms.predicates import MOST_CATEGORIES, joined, private_schema, shares
+from pcqr.algorithms.predicates import MOST_CATEGORIES, joined, noisy_counts, private_schema, shares, shown_categories
+from pcqr.audit.exact.integers import NoiseLaw
+from pcqr.audit.exact.sums import Announced, NoisySum
+from pcqr.audit.exact.walk import intercepted
 from pcqr.errors import ParameterError
 from pcqr.plan import PredicatesStage
 from pcqr.schema import Column
@@ -88,6 +91,7 @@ def test_without_counts_there_are_no_shares_of_cells_and_without_a_budget_nothin
     schema = private_schema(TABLE, cuts_alone, SeededEntropy(0))
     assert [len(column.cuts) for column in schema.columns if column.kind != "categorical"] == [3, 3, 3, 3]
     assert all(column.shares == () for column in schema.columns)
+    assert all(column.missing for column in schema.columns if column.kind != "categorical"), "gaps must not be refused"
     assert next(column.categories for column in schema.columns if column.name == "job") == ()
     nothing = private_schema(TABLE, PredicatesStage(N, 4, 1, 0, 0.0, None, None, None), SeededEntropy(0))
     assert all(column.cuts == () for column in nothing.columns)
@@ -104,6 +108,22 @@ def test_a_category_below_the_threshold_is_not_shown_and_of_many_the_most_common
         table, PredicatesStage(len(texts), 0, 1, 0, 0.0, None, 1e-3, 140.5), SeededEntropy(0)
     ).columns
     assert few.categories == tuple(f"t{place}" for place in range(141, 150))
+
+
+def test_a_column_of_gaps_alone_has_no_category_and_is_no_error() -> None:
+    table = RawInMemory({"t": [None] * 60}, {"t": "categorical"})
+    stage = PredicatesStage(60, 0, 1, 0, 0.0, None, 1.0, 20.0)
+    (column,) = private_schema(table, stage, SeededEntropy(0)).columns
+    assert (column.categories, column.other) == ((), True)
+
+
+def test_the_threshold_itself_is_enough_and_the_order_of_texts_counts_for_nothing() -> None:
+    exactly = PredicatesStage(60, 0, 1, 0, 0.0, None, 0.01, 30.0, bound=1)  # noise of which all is 0
+    assert shown_categories({"a": 30, "b": 29}, exactly, SeededEntropy(0)) == {"a": 30}
+    noisy = PredicatesStage(60, 0, 1, 0, 0.0, None, 2.0, 20.0)
+    texts = {"a": 30, "b": 40, "c": 25}
+    again = dict(reversed(texts.items()))
+    assert shown_categories(texts, noisy, SeededEntropy(0)) == shown_categories(again, noisy, SeededEntropy(0))
 
 
 def test_categories_whose_features_would_have_the_name_of_another_are_left_out() -> None:
@@ -130,11 +150,19 @@ def test_a_stage_for_another_table_is_refused() -> None:
             private_schema(TABLE, stage, SeededEntropy(0))
 
 
+def test_counts_have_the_noise_that_is_paid_for() -> None:
+    tape = Announced()
+    with intercepted():
+        noisy_counts(np.array([3, 5]), 2.0, 4, tape)
+    assert tape.sums == [NoisySum((12, 20), NoiseLaw("discrete_gaussian", 8.0))]
+
+
 def test_small_cells_are_joined() -> None:
     assert joined([1.0, 2.0, 3.0], [5, 1, 1, 9], 3) == ([1.0], [5, 11])
     assert joined([1.0, 2.0, 3.0], [-2, 5, 6, 1], 3) == ([2.0], [3, 7])
     assert joined([1.0, 2.0], [5, 1, 1], 3) == ([1.0], [5, 2]), "one cut stays"
     assert joined([1.0, 2.0, 3.0], [1, -1, 0, 2], 3) == ([2.0], [0, 2]), "one cut stays"
+    assert joined([1.0], [3, 3], 3) == ([1.0], [3, 3])
     assert joined([], [7], 3) == ([], [7])
 
 

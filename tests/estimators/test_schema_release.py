@@ -130,6 +130,26 @@ def test_what_is_refused_costs_nothing(
     assert "cook" not in str(raised.value)
 
 
+def test_it_is_known_whether_anything_was_spent(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool | None] = []
+    table = module.raw_table(TABLE, {}, ())
+    release = module.SchemaRelease(1.0, 1e-6)
+    shipped = Account.charge
+
+    def charged(*given: Any, **facts: Any) -> Any:
+        seen.append(release.has_spent)
+        return shipped(*given, **facts)
+
+    monkeypatch.setattr(Account, "charge", charged)
+    schema = release.run(table, account=account, before_charge=lambda: seen.append(release.has_spent))
+    assert seen == [False, None]
+    assert release.has_spent
+    assert schema.charge == f"{account.id}-1"
+    with pytest.raises(AccountExhausted):
+        (broke := module.SchemaRelease(2.0, 1e-6)).run(table, account=account)
+    assert broke.has_spent is None, "the account knows"
+
+
 def test_an_account_of_persons_is_not_charged_for_records(home: Path) -> None:  # noqa: ARG001
     persons = Account.create("persons", epsilon=5.0, delta=1e-5, unit=PERSON)
     with pytest.raises(ParameterError, match="about the account's unit"):

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pcqr import SeededEntropy
@@ -33,6 +33,9 @@ def test_places_rise_with_floats(x: float, y: float) -> None:
 
 
 @given(FINITE, st.integers(-1, 2))
+@example(0.0, 0)
+@example(0.0, 1)
+@example(0.0, 2)
 def test_a_cut_agrees_with_places_and_with_predicates(x: float, beside: int) -> None:
     at = min(max(place(x) + beside, LOW + 1), HIGH - 1)
     cut = cut_at(at)

@@ -95,11 +95,11 @@ class SchemaRelease:
         charge = None
         if charged is not None:
             self.has_spent = None
-            charge = charged.charge(guarantee, "Schema.private", records=table.size)
+            charge = charged.id_of(charged.charge(guarantee, "Schema.private", records=table.size))
         self.has_spent = True
         schema = drawn_schema(table, stage, source)
         return replace(
             schema,
             guarantee=guarantee.charged(to_account=charged is not None),
-            charge=None if charged is None or charge is None else charged.id_of(charge),
+            charge=charge,
         )
