@@ -16,13 +16,16 @@ from support.stages import guarantee_of
 
 from pcqr.algorithms import empirical_bayes as module
 from pcqr.algorithms import linear
+from pcqr.algorithms.class_weights import balanced_weights, noisy_label_counts
 from pcqr.algorithms.empirical_bayes import EmpiricalBayes, NoisyShare, _chances, _slopes, allows_empirical_bayes
 from pcqr.algorithms.linear import descend, shape_of
+from pcqr.algorithms.published import publish
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
+from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.noise import discrete_gaussians
-from pcqr.plan import LinearStage
+from pcqr.plan import ClassCountsStage, LinearStage, Sequence
 from pcqr.records import InMemory
 from pcqr.records.directions import Directions
 from pcqr.records.feature_map import FeatureMap
@@ -600,3 +603,14 @@ def test_a_share_is_one_whatever_the_noise_of_its_count_is() -> None:
     assert NoisyShare.of(-30.0, 1_000, 50.0) == NoisyShare(0.0, math.sqrt(2.0) * 50.0 / 1_000)
     assert NoisyShare.of(1_200.0, 1_000, 50.0).value == 1.0
     assert NoisyShare.of(30.0, 1_000, 0.01) == NoisyShare(0.03, math.sqrt(2.0) / 1_000)
+
+
+def test_a_run_hands_on_the_share_that_it_released() -> None:
+    """The parts of the plan on the same words: counts of labels with their noise, and sums of weighted records."""
+    records, counts, plan = some_records(2_000), ClassCountsStage(50.0), a_plan(2_000)
+    trees, entropy = DecisionTrees(depth=1, predicates=(Predicate(0, 0.0),)), SeededEntropy(3)
+    run = publish(Sequence((counts, plan)), trees, records, SeededEntropy(3), maps={"plain": FEATURES}, public=PUBLIC)
+    noisy = noisy_label_counts(records, counts, entropy)
+    assert noisy[1] != records.label_counts()[1]
+    share, source = NoisyShare.of(noisy[1], 2_000, 50.0), weighed(records, balanced_weights(noisy, 50.0))
+    assert run == descend(FEATURES, source, plan, entropy, public=PUBLIC, share=share)

@@ -302,10 +302,12 @@ def test_persons_and_weights_are_refused_unless_nothing_is_looked_at() -> None:
     ids = np.arange(6_000) // 2
     with pytest.raises(ParameterError, match=r"groups must be None where nothing is public.*30 will do"):
         PrivateClassifier(2.0, entropy=Forbidden()).fit(FRAME, Y, groups=ids)
-    with pytest.raises(ParameterError, match="sample_weight must be None where nothing is public"):
-        PrivateClassifier(2.0, entropy=Forbidden()).fit(FRAME, Y, sample_weight=np.ones(6_000))
-    with pytest.raises(ParameterError, match="class_weight must be None where nothing is public"):
-        PrivateClassifier(2.0, class_weight="balanced", entropy=Forbidden()).fit(NUMBERS, ABOVE)
+    with pytest.warns(NothingPublic, match="not bought of records with weights"):
+        weighed = PrivateClassifier(2.0, entropy=0).fit(FRAME, Y, sample_weight=np.ones(6_000))
+    with pytest.warns(NothingPublic, match="not bought of records with weights"):
+        balanced = PrivateClassifier(2.0, class_weight="balanced", entropy=0).fit(NUMBERS, ABOVE)
+    for classifier in (weighed, balanced):
+        assert not parts_of(classifier.plan_.stage, PredicatesStage)
     with pytest.warns(NothingPublic):
         few = PrivateClassifier(0.2, entropy=0).fit(FRAME, Y, groups=ids)
     assert few.guarantee_.unit.plural == "persons"

@@ -346,14 +346,14 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             return known
         columns, has_names = known.columns or plain_columns(known.features), bool(known.columns)
         has_texts = any(column.kind == "categorical" for column in columns)
-        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if self.delta else None
+        is_weighed = known.has_row_weights or self.class_weight is not None  # no predicates are bought of these
+        buys = self.delta > 0 and not is_weighed
+        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if buys else None
         if recipe is None:
             return replace(known, schema=grid_schema(columns, gaps=has_names), columns=columns)
-        unsupported = {"groups": persons, "sample_weight": known.has_row_weights}
-        unsupported["class_weight"] = self.class_weight is not None
-        if name := next((name for name, is_given in unsupported.items() if is_given), None):
+        if persons:
             allowed = "None where nothing is public: give `public` rows (30 will do) or a `schema`"
-            raise ParameterError(name, allowed, "another value")
+            raise ParameterError("groups", allowed, "another value")
         schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
         return replace(known, schema=schema, columns=columns, recipe=recipe, features=len(schema.features))
 
@@ -371,6 +371,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             texts = [column.name for column in known.columns if column.kind == "categorical"]
             left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
             why = "n·ε is too small to buy it" if self.delta else "δ = 0 buys nothing"
+            if known.has_row_weights or self.class_weight is not None:
+                why = "it is not bought of records with weights"
             message = f"Nothing is known of the columns, and {why}. They get {ON_A_GRID}.{left_out}"
         elif known.records * self.epsilon < SAFE_FROM and told & {"numeric", "date"}:
             message = (
