@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,7 @@ class Schema:
         """The names of the columns."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def features(self) -> tuple[Feature, ...]:
         """The columns of the encoded matrix: what each is called, what it asks, its bounds."""
         return tuple(feature for column in self.columns for feature in column.features)

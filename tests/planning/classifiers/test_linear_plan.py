@@ -197,3 +197,17 @@ def test_without_a_share_there_is_no_dense_part() -> None:
 def test_other_releases_that_use_up_epsilon_are_named(others: tuple[float, ...]) -> None:
     with pytest.raises(InfeasiblePlan, match="leave nothing of ε = 1 for a linear classifier"):
         largest_mu(((1.0, 10),), 1.0, 1e-6, tuple(map(BoundedRangeEvent, others)))
+
+
+def test_the_features_of_a_schema_are_not_made_anew_for_each_predicate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With thousands of categories that took a minute."""
+    schema = Schema((Column("job", "categorical", [f"job {place}" for place in range(60)]),))
+    asked, made, shipped = linear_predicates(RARE, 1_000, None, schema), [], Column.features
+
+    def counted(column: Column) -> Any:
+        made.append(1)
+        return shipped.__get__(column)
+
+    monkeypatch.setattr(Column, "features", property(counted))
+    assert make_feature_map(SMALL, asked, 61, None, schema).ferns is not None
+    assert len(made) < 5
