@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +23,9 @@ from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.noise import Chooser
-from pcqr.records import Records, counting
+from pcqr.records import InMemory, Persons, Records, counting
 from pcqr.records.branching import Leaf
+from pcqr.records.weighted import Weighted
 
 BoolArray = NDArray[np.bool_]
 Pattern = tuple[int, ...]
@@ -182,6 +184,20 @@ def test_counts_are_additive_and_do_not_depend_on_blocks(monkeypatch: pytest.Mon
     added = hypotheses.count(X[:40], y[:40]) + hypotheses.count(X[40:], y[40:])
     assert (in_blocks.counts.table == whole.counts.table).all()
     assert (added.counts.table == whole.counts.table).all()
+
+
+@pytest.mark.parametrize("made", [Weighted, lambda rows: Persons(rows, np.arange(rows.size))])
+def test_a_draw_from_counts_in_parts_of_a_record_has_the_law_of_records(made: Callable[[InMemory], Records]) -> None:
+    """Were η not divided by what one record counts at most, it would cost 64 times what is stated."""
+    hypotheses = binary(4, 2, 3)
+    rows = InMemory(*random_table(4, 3, 90, seed=6), 3)
+    for seed in range(5):
+        alike, whole = Chooser(SeededEntropy(seed)), Chooser(SeededEntropy(seed))
+        found = hypotheses.draw_from(hypotheses.count_on(made(rows)), 0.1, alike)
+        assert found == hypotheses.draw_from(hypotheses.count_on(rows), 0.1, whole)
+        assert alike.log_probability == pytest.approx(whole.log_probability, rel=1e-12)
+    with pytest.raises(DataError, match="unit"):
+        hypotheses.count_on(rows) + hypotheses.count_on(made(rows))
 
 
 def test_counts_of_another_class_or_a_bad_temperature_are_refused() -> None:

@@ -56,6 +56,8 @@ class TreeCounts:
         How many records of each label every conjunction of predicates has.
     features : int
         p, the columns of the table.
+    whole : int, default 1
+        What one record adds at most: counts of persons and of weighted records are in 64ths of one.
 
     Examples
     --------
@@ -70,10 +72,11 @@ class TreeCounts:
     hypotheses: DecisionTrees
     counts: ConjunctionCounts
     features: int
+    whole: int = 1
 
     def __add__(self, other: TreeCounts) -> TreeCounts:
-        if (self.hypotheses, self.features) != (other.hypotheses, other.features):
-            raise DataError("counts", "made by the same class on tables of the same width", "other counts")
+        if (self.hypotheses, self.features, self.whole) != (other.hypotheses, other.features, other.whole):
+            raise DataError("counts", "made by the same class on tables of the same width and unit", "other counts")
         return replace(self, counts=self.counts + other.counts)
 
     def __repr__(self) -> str:
@@ -318,7 +321,7 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
     def count_on(self, records: Records) -> TreeCounts:
         """`count` by a source of records, wherever they lie."""
         depth = self.check_countable(records)
-        return TreeCounts(self, records.conjunctions(self._fixed(), depth), records.width)
+        return TreeCounts(self, records.conjunctions(self._fixed(), depth), records.width, records.whole)
 
     def check_countable(self, records: Records) -> int:
         """Refuse `records` that cannot be counted, before any of them is looked at; else the depth of a draw."""
@@ -337,11 +340,10 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         if counted.hypotheses != self:
             raise DataError("counted", "counts that this class made", "counts of another class")
         check_inverse_temperature(inverse_temperature)
-        records = counted.counts.records
-        if inverse_temperature * records > LARGEST_EXPONENT:
-            allowed = f"at most {LARGEST_EXPONENT / records:.3g}"
-            raise ParameterError("inverse_temperature", allowed, inverse_temperature)
-        function = PartitionFunction(counted.counts, MistakeLaw(counted.counts, inverse_temperature, self.stop))
+        rate = inverse_temperature / counted.whole
+        if rate * counted.counts.records > LARGEST_EXPONENT:  # how much records weigh together is private
+            raise ParameterError("inverse_temperature", "at most 2**52 / n", inverse_temperature)
+        function = PartitionFunction(counted.counts, MistakeLaw(counted.counts, rate, self.stop))
         predicates = self._fixed()
         return (DecisionTree(drawn_tree(function, predicates, choose), counted.features) for choose in choosers)
 
@@ -393,7 +395,7 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         self, records: Records, inverse_temperature: float, public: Points | None, choose: Chooser
     ) -> DecisionTree:
         fixed = self.prepared(public, None)
-        return fixed.draw_from(fixed.count_on(records), inverse_temperature / records.whole, choose)
+        return fixed.draw_from(fixed.count_on(records), inverse_temperature, choose)
 
     def _fixed(self) -> tuple[Predicate, ...]:
         if self.predicates is None:
