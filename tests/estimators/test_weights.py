@@ -216,7 +216,7 @@ def test_tables_in_parts_are_refused_before_they_are_read(given: dict[str, Any],
 @pytest.mark.parametrize("given", [{"class_weight": "balanced"}, {"class_weight": {1: 3}}, {"weighted": True}])
 def test_weights_are_added_up_on_the_cpu(given: dict[str, Any]) -> None:
     weights = np.ones(3_000) if given.pop("weighted", False) else None
-    with pytest.warns(NoGpu, match="weights are added up on the CPU"):
+    with pytest.warns(NoGpu, match="weights are added up"):
         made(method="tree", trees=DecisionTrees(depth=1), device="cuda", **given).fit(
             X, Y, public=PUBLIC, sample_weight=weights
         )

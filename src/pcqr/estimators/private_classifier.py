@@ -507,7 +507,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         return records if by_label is None else weighed(records, by_label)
 
     def _find_gpu(self, *, weighed: bool) -> str | None:
-        found = Found(None, "records and rows with weights are added up on the CPU")
+        found = Found(None, "persons and records with weights are added up on the CPU")
         if not weighed and self.class_weight is None and self.device != "cpu":
             found = find_gpu()
         if found.name is None and self.device == "cuda":
