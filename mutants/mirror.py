@@ -40,7 +40,11 @@ OTHER_NAMES = {
     "pcqr/estimators/frozen.py": ["estimators/test_pipelines.py"],
     "pcqr/estimators/handed.py": ["schema/test_origin.py"],
     "pcqr/estimators/labels.py": ["estimators/test_only_public_things.py", "estimators/test_reading.py"],
-    "pcqr/estimators/private_classifier.py": ["estimators/test_only_public_things.py"],
+    "pcqr/estimators/private_classifier.py": [
+        "estimators/test_only_public_things.py",
+        "estimators/test_nothing_public.py",
+        "estimators/test_weights.py",
+    ],
     "pcqr/estimators/releases.py": ["estimators/test_limits_of_a_release.py", "estimators/test_unfitted.py"],
     "pcqr/estimators/answering.py": ["estimators/test_releases.py", "estimators/test_unfitted.py"],
     "pcqr/estimators/tables.py": [

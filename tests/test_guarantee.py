@@ -7,6 +7,7 @@ import math
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -246,6 +247,17 @@ def test_a_figure_that_is_short_is_shown_as_it_was_written(value: float) -> None
 def test_what_is_shown_is_never_less(value: float, digits: int) -> None:
     shown = float(rounded_text(value, digits))
     assert value <= shown <= value * (1.0 + 1.01 * 10.0 ** (1 - digits))
+
+
+@pytest.mark.parametrize("known", [{}, {"is_charged": False}, {"rho": 0.25}, {"is_charged": True, "rho": 0.5}])
+def test_the_facts_of_a_guarantee_are_read_back(known: dict[str, Any]) -> None:
+    stated = replace(Guarantee(1.0, 1e-6, "plans", ("kinds are public",), steps=("a draw",)), **known)
+    facts = stated.facts()
+    assert known.items() <= facts.items()
+    assert len(facts) == 7 + len(known)
+    assert Guarantee.from_facts(facts, "guarantee") == stated
+    with pytest.raises(ParameterError, match="guarantee"):
+        Guarantee.from_facts(facts | {"luck": 1}, "guarantee")
 
 
 def test_a_guarantee_says_whether_an_account_paid_and_a_seeded_one_pays_nothing() -> None:

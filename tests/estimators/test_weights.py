@@ -140,6 +140,12 @@ def test_weights_that_are_none_are_refused_without_a_word_of_them(weights: Any, 
         assert not any(word in str(error.value) for word in ("-1", "nan", "heavy", "2,999", "3,000", "2999", "3000"))
 
 
+@pytest.mark.parametrize("given", ["even", {}, {0: -1.0}, {0: "x"}, 3])
+def test_a_plan_refuses_class_weights_that_are_none(given: Any) -> None:
+    with pytest.raises(ParameterError, match="class_weight"):
+        made(method="tree", class_weight=given).plan(3_000, public=PUBLIC)
+
+
 @pytest.mark.parametrize("given", ["even", {}, {0: 0.0}, {0: -1.0}, {0: "x"}, 3, {0: np.inf}, {2: 1.0}, {"a": 1.0}])
 def test_class_weights_that_are_none_are_refused(given: Any) -> None:
     with pytest.raises(ParameterError, match="class_weight"):

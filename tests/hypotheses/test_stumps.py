@@ -122,6 +122,10 @@ def test_the_learners_preferences() -> None:
     assert Stumps().learn(X, [1, 1, 1, 1]) == Stump(0, -math.inf, True, 2)
     assert Stumps().learn([[0.0], [1.0]], [0, 1]).cut == 0.5
     assert Stumps([0.1, 1.1, 1.2, 1.3, 1.4, 2.5]).learn(X, [0, 0, 1, 1]).cut == 1.2, "the middle of a tied run"
+    split = [[-0.5], [1.5], [1.5], [5.0]]
+    for labels in ([0, 0, 1, 1], [1, 1, 0, 0]):
+        cut = Stumps([0.0, 1.0, 2.0, 3.0, 4.0]).learn(split, labels).cut
+        assert cut == 2.0, "a run goes on past points whose labels cancel out"
     assert Stumps([-1.0, 9.0]).learn(X, [0, 0, 1, 1]) == Stump(0, math.inf, True, 2), "0 before 1"
     assert Stumps([1.5, 1.6, 3.5]).learn(X, [0, 0, 1, 1]).cut == 1.5
 
