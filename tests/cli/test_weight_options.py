@@ -61,7 +61,7 @@ def test_balanced_weights_are_bought_and_told(folder: Path, tmp_path: Path, meth
     model = PublishedModel.load(tmp_path / "model")
     (step,) = (step for step in model.guarantee.steps if "by noisy counts of the labels" in step)
     assert "well " in step
-    assert "probabilities speak of weighted records" in (tmp_path / "model" / "card.md").read_text()
+    assert "probabilities are about weighted records" in (tmp_path / "model" / "card.md").read_text()
     assert model.predict({"x": [9.6, 1.0]}).tolist() == ["ill", "well"]
     plain = done(*common(folder, tmp_path / "plain", "--drop", "w", *method))
     assert plain["class_weight"] == {"well": 1.0, "ill": 1.0}

@@ -272,7 +272,7 @@ def test_a_number_that_hardly_varies_is_cut_all_the_same(rare: int) -> None:
 def test_a_column_without_a_type_needs_a_kind() -> None:
     table = {name: FRAME[name].tolist() for name in FRAME}
     with pytest.raises(
-        DataError, match=r"types=\{'age': 'numeric'.*columns without one: 'age', 'job', 'born', 'smokes'"
+        DataError, match=r"types=\{'age': 'numeric'.*columns that do not say it: 'age', 'job', 'born', 'smokes'"
     ):
         PrivateClassifier(2.0, entropy=Forbidden()).fit(table, Y)
     classifier = PrivateClassifier(2.0, types=TYPES, entropy=0).fit(table, Y)
@@ -300,11 +300,11 @@ def test_a_cell_of_another_kind_is_refused_before_anything_is_spent() -> None:
 
 def test_persons_and_weights_are_refused_unless_nothing_is_looked_at() -> None:
     ids = np.arange(6_000) // 2
-    with pytest.raises(ParameterError, match=r"groups must be None where nothing is public.*30 will do"):
+    with pytest.raises(ParameterError, match=r"groups must be given with `public` rows \(30 will do\)"):
         PrivateClassifier(2.0, entropy=Forbidden()).fit(FRAME, Y, groups=ids)
-    with pytest.warns(NothingPublic, match="not bought of records with weights"):
+    with pytest.warns(NothingPublic, match="records with weights cannot buy it"):
         weighed = PrivateClassifier(2.0, entropy=0).fit(FRAME, Y, sample_weight=np.ones(6_000))
-    with pytest.warns(NothingPublic, match="not bought of records with weights"):
+    with pytest.warns(NothingPublic, match="records with weights cannot buy it"):
         balanced = PrivateClassifier(2.0, class_weight="balanced", entropy=0).fit(NUMBERS, ABOVE)
     for classifier in (weighed, balanced):
         assert not parts_of(classifier.plan_.stage, PredicatesStage)

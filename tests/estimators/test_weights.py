@@ -61,7 +61,7 @@ def test_balanced_buys_counts_first_and_shows_the_weights(kind: dict[str, Any]) 
     assert 1 / 64 <= weights[0] < 0.2
     (step,) = (step for step in classifier.guarantee_.steps if "records count by their label" in step)
     assert f"by noisy counts of the labels, in 64ths of a record: 0 {int(64 * weights[0])}, 1 64." in step
-    assert "speak of weighted records" in step
+    assert "are about weighted records" in step
     assert type(classifier.plan_).from_json(classifier.plan_.to_json()) == classifier.plan_
     planned = made(**kind, class_weight="balanced").plan(3_000, public=PUBLIC)
     assert planned.stage == classifier.plan_.stage
@@ -124,9 +124,9 @@ def test_weights_are_cut_at_the_bound_and_divided_by_it() -> None:
 @pytest.mark.parametrize(
     ("weights", "told"),
     [
-        ([-1.0] + [1.0] * 2_999, "numbers of at least zero"),
-        ([np.nan] + [1.0] * 2_999, "numbers of at least zero"),
-        (np.zeros(3_000), "one at least is above zero"),
+        ([-1.0] + [1.0] * 2_999, "numbers ≥ 0"),
+        ([np.nan] + [1.0] * 2_999, "numbers ≥ 0"),
+        (np.zeros(3_000), "at least one of them above 0"),
         (np.ones(2_999), "as long as X"),
         (np.ones((3_000, 1)), "one number for each row"),
         (["heavy"] * 3_000, "one number for each row"),

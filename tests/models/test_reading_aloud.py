@@ -158,7 +158,7 @@ class TestCard:
     def test_of_probabilities_it_says_where_they_come_from(self) -> None:
         shares = [(0.25, 0.75) if leaf.label else (0.75, 0.25) for leaf in leaves_of(ROOT)]
         card = replace(model(), hypothesis=DecisionTree(ROOT, 5).with_shares(shares)).card()
-        assert "Its probabilities are shares by noisy counts in each leaf." in card
+        assert "Its probabilities are shares of noisy counts in each leaf," in card
         assert "No probabilities" not in card
         assert "predict yes (probability 0.750)" in card
 

@@ -128,7 +128,7 @@ def test_kinds_of_types(values: Any, kind: str | None) -> None:
 
 
 def test_a_list_has_no_kind_until_it_is_declared() -> None:
-    with pytest.raises(DataError, match="columns without one: 'age'"):
+    with pytest.raises(DataError, match="columns that do not say it: 'age'"):
         RawInMemory({"age": [1, 2]}, {})
     assert contents(RawInMemory({"age": ["1", ""]}, {"age": "numeric"})) == {"age": [1.0, None]}
 

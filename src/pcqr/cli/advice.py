@@ -23,7 +23,7 @@ _NEEDS = {
 }
 
 
-_NOT_MEASURED = "not measured, or only at ten times this n·ε and more"
+_NOT_MEASURED = "not measured below ten times this n·ε"
 
 
 def advice_object(advice: Advice) -> dict[str, Any]:

@@ -162,8 +162,8 @@ PersonRows = Annotated[
 ClassWeight = Annotated[
     str | None,
     typer.Option(
-        help="What a record of each label counts: 'no=1,yes=10', declared, or balanced, by noisy counts of the labels, "
-        "which have a tenth of ε. The largest weight counts as one record, the least is a 64th of it."
+        help="Weights of the labels: 'no=1,yes=10', or balanced, which spends a tenth of ε on noisy counts of them. "
+        "The largest weight counts as one record, the least is a 64th of it."
     ),
 ]
 WeightColumn = Annotated[

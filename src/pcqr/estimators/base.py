@@ -382,7 +382,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         return self._start(hypotheses, given, plan, entropy)
 
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
-        """How a person is heard (proofs/persons.md). What is proved for records alone hears one row of each."""
+        """Return how the rows of a person are bounded (proofs/persons.md). By default one row of each is sampled."""
         return "one row"
 
     def _about_persons(self, guarantee: Guarantee, hypotheses: HypothesisClass) -> Guarantee:

@@ -352,8 +352,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         if recipe is None:
             return replace(known, schema=grid_schema(columns, gaps=has_names), columns=columns)
         if persons:
-            allowed = "None where nothing is public: give `public` rows (30 will do) or a `schema`"
-            raise ParameterError("groups", allowed, "another value")
+            raise ParameterError("groups", "given with `public` rows (30 will do) or a `schema`", "ids alone")
         schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
         return replace(known, schema=schema, columns=columns, recipe=recipe, features=len(schema.features))
 
@@ -372,12 +371,12 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
             why = "n·ε is too small to buy it" if self.delta else "δ = 0 buys nothing"
             if known.has_row_weights or self.class_weight is not None:
-                why = "it is not bought of records with weights"
+                why = "records with weights cannot buy it"
             message = f"Nothing is known of the columns, and {why}. They get {ON_A_GRID}.{left_out}"
         elif known.records * self.epsilon < SAFE_FROM and told & {"numeric", "date"}:
             message = (
-                f"n·ε is below {SAFE_FROM:,}: a number that is far from 0, compared with its spread, is cut badly, as "
-                "years are."
+                f"n·ε is below {SAFE_FROM:,}: numbers that are far from 0 compared with their spread, such as years, "
+                "are cut badly."
             )
         else:
             return ()

@@ -64,9 +64,9 @@ def row_shares(sample_weight: Any, bound: float) -> NDArray[np.float64] | None:
     if found is None:
         return None
     if found.ndim != 1 or not (found >= 0.0).all():  # NaN is neither
-        raise DataError("sample_weight", "numbers of at least zero", "others")
+        raise DataError("sample_weight", "numbers ≥ 0, none of them missing", "others")
     if not found.any():
-        raise DataError("sample_weight", "weights of which one at least is above zero", "none")
+        raise DataError("sample_weight", "weights, at least one of them above 0", "zeros alone")
     return np.minimum(found, float(bound)) / float(bound)
 
 
@@ -75,8 +75,8 @@ def in_words(by_label: ByLabel, names: Sequence[Any], *, is_balanced: bool) -> s
     origin = "by noisy counts of the labels" if is_balanced else "as declared"
     told = ", ".join(f"{name} {weight}" for name, weight in zip(names, by_label, strict=True))
     return (
-        f"records count by their label, {origin}, in {WHOLE}ths of a record: {told}. Labels and probabilities speak of "
-        "weighted records"
+        f"records count by their label, {origin}, in {WHOLE}ths of a record: {told}. Labels and probabilities are "
+        "about weighted records"
     )
 
 

@@ -31,8 +31,8 @@ ROUNDED = "Numbers are rounded for reading; the JSON has all digits."
 
 
 SHARES_AT_LEAVES = (
-    "Its probabilities are shares by noisy counts in each leaf. The fewer records a leaf has, the nearer they are to "
-    "those of the whole table, and the leaf's label is always ahead. Check them against labelled rows of your own.",
+    "Its probabilities are shares of noisy counts in each leaf, drawn towards those of the whole table where a leaf "
+    "has few records. The leaf's label is always ahead. Check them against labelled rows of your own.",
     ONE_DRAW[1],
 )
 """The same for a tree with probabilities."""

@@ -221,9 +221,9 @@ def raw_columns(
     if untold := [column for column, kind in found.items() if kind is None]:
         raise DataError(
             name,
-            "a table whose columns have a kind that is declared (types={'age': 'numeric', 'job': 'categorical'}; "
-            "--types age=number,job=text) or that of a typed file or frame",
-            f"columns without one: {listed(untold)}",
+            "a table whose columns say what they hold: declare it (types={'age': 'numeric', 'job': 'categorical'}, or "
+            "--types age=number,job=text), or give a Parquet file or a typed frame",
+            f"columns that do not say it: {listed(untold)}",
         )
     if not found:
         raise DataError(name, "a table with a column besides those that are left out", "none")
