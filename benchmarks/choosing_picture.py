@@ -15,8 +15,8 @@ from pcqr.drawing import INK, LINE, MUTED, PUBLISHED, SMALL, THIN, TITLE, VOTES,
 PICTURE = Path("docs/images/choosing.png")
 QUESTIONS = (
     (
-        "Is something about the columns public?",
-        "public rows without labels; a schema (columns,\ncategories, bounds); or the queries themselves",
+        "May a classifier be published at once?",
+        "it is enough that columns and kinds are public;\n30 public rows, or a schema, save a share of ε",
     ),
     ("May a classifier be published later on?", "once the first queries have been answered"),
     ("Only single answers may leave", "the queries come one at a time"),
@@ -25,7 +25,7 @@ ANSWERS = (
     (
         PUBLISHED,
         "Publish at once",
-        "PrivateClassifier      pcqr publish --delta",
+        "PrivateClassifier      pcqr publish",
         "answers every query, for ever; nothing else did clearly better on real tables\n"
         "pure ε, or rules to read:  SemiPrivateLearner(DecisionTrees())",
     ),
