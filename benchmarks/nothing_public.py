@@ -3,8 +3,8 @@
     python -m benchmarks.nothing_public --data FOLDER [--tables adult,bank] [--epsilons .1,1] [--again] [--redraw]
 
 δ = 10⁻⁶, replace-one, the splits of `benchmarks.classifiers`, whose runs with 2,000 public rows are on file. *Nothing*
-gets a typed frame; *shifted* the same with every number moved by 50 of its standard deviations, in all rows. Which
-share of the budget buys what was settled with Adult's and bank's test rows in view.
+gets a typed frame; *shifted* the same with every number moved by 50 of its standard deviations, in all rows. How
+much of the budget buys what was settled with the test rows of these tables in view.
 """
 
 from __future__ import annotations

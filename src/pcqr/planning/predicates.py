@@ -89,9 +89,7 @@ def predicates_recipe(records: int, epsilon: float, *, has_texts: bool = False) 
         return None
     if size < 5_000:
         return PredicatesRecipe(2, 0.3, 0.0, 0.3)
-    if size < 30_000:
-        return PredicatesRecipe(3, 0.25, 0.1, 0.33)
-    return PredicatesRecipe(4, 0.25, 0.2, 0.2)
+    return PredicatesRecipe(3, 0.25, 0.1, 0.33)
 
 
 def schema_of_kinds(columns: Sequence[RawColumn], *, gaps: bool = True) -> Schema:
