@@ -110,7 +110,7 @@ def test_below_the_limit_nothing_is_looked_at() -> None:
     cuts = {predicate.cut for predicate in hypotheses.predicates or () if predicate.feature == 0}
     assert cuts == set(GRID_CUTS)
     assert classifier.predict(few).shape == (2_000,)
-    with pytest.warns(NothingPublic, match="δ = 0 buys nothing"):
+    with pytest.warns(NothingPublic, match="δ = 0 buys no cuts"):
         pure = PrivateClassifier(3.0, 0.0, method="tree", entropy=0).fit(FRAME, Y)
     assert pure.guarantee_.is_pure
 
@@ -302,9 +302,9 @@ def test_persons_and_weights_are_refused_unless_nothing_is_looked_at() -> None:
     ids = np.arange(6_000) // 2
     with pytest.raises(ParameterError, match=r"groups must be given with `public` rows \(30 will do\)"):
         PrivateClassifier(2.0, entropy=Forbidden()).fit(FRAME, Y, groups=ids)
-    with pytest.warns(NothingPublic, match="records with weights cannot buy it"):
+    with pytest.warns(NothingPublic, match="records with weights cannot buy cuts"):
         weighed = PrivateClassifier(2.0, entropy=0).fit(FRAME, Y, sample_weight=np.ones(6_000))
-    with pytest.warns(NothingPublic, match="records with weights cannot buy it"):
+    with pytest.warns(NothingPublic, match="records with weights cannot buy cuts"):
         balanced = PrivateClassifier(2.0, class_weight="balanced", entropy=0).fit(NUMBERS, ABOVE)
     for classifier in (weighed, balanced):
         assert not parts_of(classifier.plan_.stage, PredicatesStage)

@@ -299,7 +299,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
         Post-processing of what was published, which costs nothing. Those of a linear classifier are a function of its
         margins. Those of a tree are the shares of the labels in the leaf, by noisy counts, drawn towards the shares of
-        the whole table, where the leaf's label is always ahead. With `class_weight` or `sample_weight` they speak of
+        the whole table, where the leaf's label is always ahead. With `class_weight` or `sample_weight` they are about
         weighted records (`pcqr.models.with_prior`).
         """
         check_is_fitted(self, "plan_")
@@ -369,10 +369,10 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         if known.recipe is None:
             texts = [column.name for column in known.columns if column.kind == "categorical"]
             left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
-            why = "n·ε is too small to buy it" if self.delta else "δ = 0 buys nothing"
+            why = "n·ε is too small to buy cuts" if self.delta else "δ = 0 buys no cuts"
             if known.has_row_weights or self.class_weight is not None:
-                why = "records with weights cannot buy it"
-            message = f"Nothing is known of the columns, and {why}. They get {ON_A_GRID}.{left_out}"
+                why = "records with weights cannot buy cuts"
+            message = f"Nothing public says where to cut numbers, and {why}. They get {ON_A_GRID}.{left_out}"
         elif known.records * self.epsilon < SAFE_FROM and told & {"numeric", "date"}:
             message = (
                 f"n·ε is below {SAFE_FROM:,}: numbers that are far from 0 compared with their spread, such as years, "

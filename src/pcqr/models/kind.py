@@ -119,7 +119,7 @@ def with_prior(
 ) -> NDArray[np.float64]:
     """Return what `predict_proba` would be among records whose labels have other shares. Costs nothing.
 
-    A model of weighted records (`class_weight`, `sample_weight`) speaks of weighted records. Each probability is
+    With `class_weight` or `sample_weight`, probabilities are about weighted records. Each probability is
     multiplied by `prior`/`weighted` of its label, and rows add up to 1 again. Records of one label are taken to be
     alike under both shares.
 

@@ -210,7 +210,7 @@ class PublishedModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         For linear classifiers, where it is a function of the margins that nothing calibrated on the private records,
         and for trees with shares of the labels at their leaves, as `PrivateClassifier` publishes them. Both are
         post-processing and cost nothing. Check them against labelled rows of your own. Those of a model of weighted
-        records speak of weighted records (`with_prior`); the steps of the guarantee say so.
+        records are about weighted records (`with_prior`); the steps of the guarantee say so.
         """
         if not isinstance(self.kind, ScoredKind):
             raise AssertionError("`available_if` asks for probabilities.")

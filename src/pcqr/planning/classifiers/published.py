@@ -103,10 +103,8 @@ def plan_published(
     trees = request.hypotheses
     if not isinstance(trees, DecisionTrees):
         raise ParameterError("hypotheses", "decision trees, whose public predicates all methods share", trees)
-    chosen, context = (
-        choose(request.records, request.epsilon, method),
-        Context(trees, request.records, request.features),
-    )
+    chosen = choose(request.records, request.epsilon, method)
+    context = Context(trees, request.records, request.features)
     counts = _class_counts(request, trees.labels) if is_balanced else None
     if not chosen.maps and not (maps and "dense" in maps):
         if bought is None:

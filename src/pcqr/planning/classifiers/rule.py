@@ -19,7 +19,7 @@ Choice = Literal["auto", "tree", "linear"]
 FEWEST = 10
 """n·ε below which nothing is published: it would be noise, whatever the records say."""
 
-LEAST_GAIN = 0.25
+LARGEST_GAIN = 0.25
 """About the most that one predicate of a real table gains over the most common label, as a share of the records."""
 
 TREES = (
@@ -90,7 +90,7 @@ def least_strength(predicates: int, classes: int) -> float:
     """Return n·ε below which no more than the most common label can be expected of B predicates and C classes.
 
     A draw at η = ε/2 prefers a predicate that is right on g·n records more by the factor e^{nεg/2}. At 2/g·ln(B·C) this
-    makes up for the number of predicates and labels. g = `LEAST_GAIN`: only a predicate that decides nearly everything
-    by itself is found below. docs/classifiers.md says what was measured there.
+    makes up for the number of predicates and labels. g = `LARGEST_GAIN`: below, only a predicate that decides nearly
+    everything by itself is found. docs/classifiers.md says what was measured there.
     """
-    return 2.0 / LEAST_GAIN * math.log(predicates * classes)
+    return 2.0 / LARGEST_GAIN * math.log(predicates * classes)
