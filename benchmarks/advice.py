@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.accuracy import markdown, wide_console, write_json
+from benchmarks.nothing_public import Frames, frames
 from benchmarks.pages import put_between
 from benchmarks.tables import TABLES, Task, load
 from pcqr import (
@@ -36,6 +38,7 @@ from pcqr import (
     SubsampleAggregate,
     UniversalRelease,
 )
+from pcqr.errors import NothingPublic
 from pcqr.hypotheses import DecisionTrees, Stumps
 from pcqr.planning.classifiers.rule import trees_for
 
@@ -64,9 +67,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Run:
-    """One table cut down to n records, with boosting's labels for its test part; `queries` are rows of that part."""
+    """One table cut down to n records, with boosting's labels for its test part; `queries` are rows of that part.
+
+    `rows` are the same records and the same test part as typed frames that nobody has encoded.
+    """
 
     task: Task
+    rows: Frames
     boosting: Labels
     epsilon: float
     queries: NDArray[np.int64]
@@ -111,6 +118,22 @@ def _published(public: Callable[[Run], NDArray[np.float64] | None]) -> Callable[
     return measure
 
 
+def _from_nothing(run: Run) -> Score:
+    """`PrivateClassifier` with nothing public: a share of the budget buys the predicates."""
+    start = time.perf_counter()
+    classifier = PrivateClassifier(run.epsilon, DELTA, entropy=run.seed, classes=(0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingPublic)
+        classifier.fit(run.rows.X, run.rows.y)
+    labels = classifier.predict(run.rows.X_test)
+    seconds = time.perf_counter() - start
+    truth = run.task.y_test
+    if not np.array_equal(run.rows.y_test, truth):
+        raise AssertionError("Frames and encoded rows are split in the same way.")
+    accuracy = float(np.mean(labels == truth))
+    return Score(float(np.mean(run.boosting == truth)) - accuracy, 0.0, accuracy, seconds)
+
+
 def _votes(make: Callable[..., Any], *, takes_public: bool) -> Callable[[Run], Score]:
     def measure(run: Run) -> Score:
         start = time.perf_counter()
@@ -138,6 +161,7 @@ def _stumps(release: type[Any], planned: int) -> Callable[..., Any]:
 
 
 METHODS: Mapping[str, Callable[[Run], Score]] = {
+    "published from nothing": _from_nothing,
     "published": _published(lambda run: run.task.public),
     "published from schema": _published(lambda _: None),
     "published from queries": _published(lambda run: run.task.X_test[run.queries]),
@@ -157,15 +181,16 @@ def without_privacy(task: Task) -> Labels:
     return labels
 
 
-def cut_down(task: Task, records: int) -> Task:
+def cut_down(task: Task, whole: Frames, records: int) -> tuple[Task, Frames]:
     rows = np.random.default_rng(records).permutation(task.y.size)[:records]
-    return replace(task, X=task.X[rows], y=task.y[rows])
+    fewer = Frames(whole.X.iloc[rows], whole.y[rows], whole.X_test, whole.y_test)
+    return replace(task, X=task.X[rows], y=task.y[rows]), fewer
 
 
-def measure(task: Task, boosting: Labels, epsilon: float, methods: Sequence[str]) -> dict[str, Any]:
+def measure(task: Task, rows: Frames, boosting: Labels, epsilon: float, methods: Sequence[str]) -> dict[str, Any]:
     """One cell: every method of `methods`, each on the same queries as the others."""
     queries = np.random.default_rng((task.y.size, 0)).permutation(task.y_test.size)[:QUERIES]
-    run = Run(task, boosting, epsilon, queries, seed=0)
+    run = Run(task, rows, boosting, epsilon, queries, seed=0)
     scores = {name: _rounded(asdict(METHODS[name](run))) for name in methods}
     return {
         "table": task.name,
@@ -196,12 +221,13 @@ def store(cells: Mapping[tuple[str, int, float], dict[str, Any]]) -> None:
 def summary(root: Path = Path()) -> str:
     """The text of the file that ships: means over runs, by cell, of every way that `pcqr plan` advises on.
 
-    From this benchmark; from `benchmarks.classifiers` "published" on whole tables, from `benchmarks.trees` "tree", both
-    beside boosting on the whole table; from `benchmarks.few_records` "published" on few records.
+    From this benchmark; from `benchmarks.classifiers` "published" on whole tables, from `benchmarks.nothing_public`
+    the same with nothing public, from `benchmarks.trees` "tree", all beside boosting on the whole table; from
+    `benchmarks.few_records` "published" on few records.
     """
-    measured, classifiers, trees, few = (
+    measured, classifiers, nothing, trees, few = (
         json.loads((root / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("advice", "classifiers", "trees", "few_records")
+        for name in ("advice", "classifiers", "nothing_public", "trees", "few_records")
     )
     boosting = {case["table"]: case["gradient_boosting"] for case in trees["cases"]}
     cells: list[dict[str, Any]] = []
@@ -220,6 +246,11 @@ def summary(root: Path = Path()) -> str:
         accuracy = float(np.mean(case["accuracy"]))
         figures = (boosting[case["table"]] - accuracy, accuracy - case["majority"], 0.0)
         add(case["table"], case["records"], case["epsilon"], {"published": figures})
+    majority = {case["table"]: case["majority"] for case in classifiers["cases"]}
+    for case in (case for case in nothing["cases"] if not case["is_shifted"]):
+        accuracy = float(np.mean(case["accuracy"]))
+        figures = (boosting[case["table"]] - accuracy, accuracy - majority[case["table"]], 0.0)
+        add(case["table"], case["records"], case["epsilon"], {"published from nothing": figures})
     for case in trees["cases"]:
         for epsilon, accuracies in case["accuracy"].items():
             accuracy = float(np.mean(accuracies))
@@ -264,16 +295,16 @@ def main() -> None:
     options = parser.parse_args()
     console = wide_console()
     for name in () if options.summary else options.tables.split(","):
-        whole = load(name, options.data)
+        whole, whole_frames = load(name, options.data), frames(name, options.data)
         for records in (n for n in map(int, options.records.split(",")) if n <= whole.y.size):
-            task = cut_down(whole, records)
+            task, rows = cut_down(whole, whole_frames, records)
             boosting = without_privacy(task)
             for epsilon in (e for n, e in CELLS if n == records):
                 cells, key = stored(), (name, records, epsilon)
                 known = cells[key]["methods"] if key in cells else {}
                 methods = [m for m in options.methods.split(",") if not (options.missing and m in known)]
                 start = time.perf_counter()
-                found = measure(task, boosting, epsilon, methods)
+                found = measure(task, rows, boosting, epsilon, methods)
                 cells[key] = found | {"methods": known | found["methods"]}
                 store(cells)
                 losses = {m: round(100 * found["methods"][m]["loss"], 1) for m in methods}

@@ -66,7 +66,12 @@ def answer() -> dict[str, Any]:
 def test_the_real_question_gets_one_answer_on_top() -> None:
     text = invoke(*ASKED).output
     assert text.startswith("Recommended: published classifier (PrivateClassifier)\n")
-    assert "  pcqr publish --private train.csv --label label --labels no,yes --schema schema.toml --epsilon 1 " in text
+    assert (
+        "  pcqr publish --private train.csv --label label --labels no,yes --types age=number,job=text --epsilon 1 "
+        in text
+    )
+    assert "nothing public but the columns and their kinds" in text
+    assert "buys      7 cuts a number for 25 % of the Gaussian-DP parameter μ" in text
     assert re.search(r"expected +accuracy −?[\d.]+ to [\d.]+ points below gradient boosting without privacy", text)
     for way in WAYS:
         assert way.words in text
@@ -76,7 +81,8 @@ def test_the_real_question_gets_one_answer_on_top() -> None:
 @pytest.mark.parametrize("size", [100, 500, 3_000, 20_000])
 def test_each_way_is_shown_with_the_strength_of_its_tables(size: int) -> None:
     """And no table that is ten times as strong is quoted."""
-    lines = invoke("--n", str(size), "--columns", "12", "--epsilon", "1").output.split("All ways")[1].splitlines()
+    asked = ("--n", str(size), "--columns", "12", "--epsilon", "1", "--queries", "500")
+    lines = invoke(*asked).output.split("All ways")[1].splitlines()
     assert next(line for line in lines if "below boosting" in line).split()[0] == "n·ε"
     for way in WAYS:
         line = next(line for line in lines if line.startswith(way.words + "  "))
@@ -89,8 +95,8 @@ def test_each_way_is_shown_with_the_strength_of_its_tables(size: int) -> None:
 
 def test_too_little_to_learn_from_is_said() -> None:
     text = " ".join(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1").output.split())
-    assert "n·ε = 30 is too small to learn from 120 predicates and 2 classes" in text
-    assert "Take n ≥ 439 at this ε, or ε ≥ 0.15 at this n." in text
+    assert "n·ε = 30 is too small to learn from 648 predicates and 2 classes" in text
+    assert "Take n ≥ 574 at this ε, or ε ≥ 0.2 at this n." in text
     assert text.index("But: n·ε = 30") < text.index("pcqr publish")
     assert "with n·ε = 30 " in text
     told = json.loads(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1", "--json").output)["advice"]
@@ -158,6 +164,16 @@ def test_a_dimension_alone_has_no_command() -> None:
     assert found["recommendation"]["command"] is None
 
 
+def test_what_is_bought_is_in_the_object(answer: dict[str, Any]) -> None:
+    told = answer["advice"]["bought"]
+    assert (told["public_grid"], told["cuts_a_number"]) == (False, 7)
+    assert set(told["shares_of_mu"]) == {"cuts", "counts", "categories"}
+    assert told["left"] ** 2 + sum(share**2 for share in told["shares_of_mu"].values()) == pytest.approx(1.0)
+    grid = json.loads(invoke("--n", "700", "--epsilon", "1", "--json").output)["advice"]["bought"]
+    assert grid == {"public_grid": True, "cuts_a_number": 0, "shares_of_mu": {}, "left": 1.0}
+    assert json.loads(invoke(*ASKED, "--public", "30", "--json").output)["advice"]["bought"] is None
+
+
 def test_every_key_is_documented(answer: dict[str, Any]) -> None:
     def keys(value: object) -> set[str]:
         if isinstance(value, dict):
@@ -175,32 +191,33 @@ def made_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     generator = np.random.default_rng(0)
 
     def rows(count: int) -> tuple[Any, Any]:
-        age, area = generator.uniform(18, 90, count), generator.choice(["north", "south"], count)
-        return age, area
+        age, job = generator.uniform(18, 90, count), generator.choice(["cook", "nurse"], count)
+        return age, job
 
     def write(name: str, count: int, *, labelled: bool) -> None:
-        age, area = rows(count)
-        truth = ((age > 50) & (area == "south")) ^ (generator.random(count) < 0.1)
+        age, job = rows(count)
+        truth = ((age > 50) & (job == "nurse")) ^ (generator.random(count) < 0.1)
         lines = [
             f"{a},{b}" + (f",{('no', 'yes')[int(t)]}" if labelled else "")
-            for a, b, t in zip(age, area, truth, strict=True)
+            for a, b, t in zip(age, job, truth, strict=True)
         ]
-        linear = "age,area" + ",label" * labelled
+        linear = "age,job" + ",label" * labelled
         (home / name).write_text("\n".join([linear, *lines]) + "\n", encoding="utf-8")
 
     write("train.csv", 4_000, labelled=True)
     write("public.csv", 300, labelled=False)
     write("queries.csv", 40, labelled=False)
-    columns = (Column("age", bounds=(18.0, 90.0)), Column("area", "categorical", ("north", "south")))
+    columns = (Column("age", bounds=(18.0, 90.0)), Column("job", "categorical", ("cook", "nurse")))
     Schema(columns).to_toml(home / "schema.toml")
     Account.create("NAME", epsilon=100.0, delta=0.01)
     monkeypatch.chdir(home)
     return home
 
 
-@pytest.mark.parametrize("source", [("--schema",), ("--public", "300")], ids=["schema", "public rows"])
+@pytest.mark.parametrize("source", [(), ("--schema",), ("--public", "300")], ids=["nothing", "schema", "public rows"])
 def test_the_recommended_commands_run_as_they_are(made_up: Path, source: tuple[str, ...]) -> None:
     text = invoke("--n", "4000", "--columns", "2", "--epsilon", "1", *source).output
+    assert ("buys " in text) == (not source)
     lines = [line for line in text.split("expected")[0].splitlines() if line.startswith("  pcqr ")]
     assert len(lines) == 2
     for line in lines:

@@ -12,7 +12,7 @@ from rich.text import Text
 from pcqr.cli.command_lines import EXAMPLES, lines_for, python_for
 from pcqr.cli.console import field_table
 from pcqr.guarantee import Guarantee
-from pcqr.planning.questions.advice import Advice, Advised, Situation, strengths
+from pcqr.planning.questions.advice import Advice, Advised, Situation, bought_in_words, strengths
 from pcqr.planning.questions.measured import Measured
 
 _NEEDS = {
@@ -21,7 +21,7 @@ _NEEDS = {
     "queries": "all queries beforehand, as public rows",
     None: "nothing but the records and the queries",
 }
-
+_NEEDS_NOTHING = "nothing public but the columns and their kinds: --types, or those of a Parquet file"
 
 _NOT_MEASURED = "not measured below ten times this n·ε"
 
@@ -32,9 +32,21 @@ def advice_object(advice: Advice) -> dict[str, Any]:
     return {
         "situation": asdict(situation),
         "recommended": _object(advice.best, situation) | {"reason": advice.reason},
+        "bought": _bought(situation) if advice.buys else None,
         "alternatives": [_object(other, situation) for other in advice.others],
         "notes": list(_notes(advice)),
         "shortfall": advice.shortfall,
+    }
+
+
+def _bought(situation: Situation) -> dict[str, Any]:
+    recipe = situation.recipe
+    shares = {} if recipe is None else {name: getattr(recipe, name) for name in ("cuts", "counts", "categories")}
+    return {
+        "public_grid": recipe is None,
+        "cuts_a_number": 0 if recipe is None else recipe.cuts_a_number,
+        "shares_of_mu": shares,
+        "left": 1.0 if recipe is None else recipe.left(),
     }
 
 
@@ -73,8 +85,9 @@ def print_advice(console: Console, advice: Advice) -> None:
     console.print()
     fields = {
         "expected": _NOT_MEASURED if best.measured is None else _expected(best.measured, best.alike),
+        **({"buys": bought_in_words(situation)} if advice.buys else {}),
         "costs": _costs(best, situation),
-        "needs": _NEEDS[best.source],
+        "needs": _NEEDS_NOTHING if advice.buys else _NEEDS[best.source],
         "why": advice.reason,
     }
     console.print(field_table(fields))
@@ -125,7 +138,7 @@ def _costs(advised: Advised, situation: Situation) -> str:
 
 
 def _points(ends: tuple[float, float]) -> str:
-    low, high = (f"{100.0 * end:.1f}".replace("-", "−") for end in ends)
+    low, high = (f"{round(100.0 * end, 1) + 0.0:.1f}".replace("-", "−") for end in ends)  # + 0: no −0.0
     return low if low == high else f"{low} to {high}"
 
 

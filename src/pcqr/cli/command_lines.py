@@ -9,12 +9,14 @@ from pcqr.planning.questions.options import Option
 from pcqr.planning.request import Demand
 
 EXAMPLES = (
-    "train.csv, label, no,yes, schema.toml, public.csv, queries.csv, model, answers.csv and NAME stand for yours; "
+    "train.csv, label, no,yes, age=number,job=text, schema.toml, public.csv, queries.csv, model, answers.csv and NAME "
+    "stand for yours; a Parquet file needs no --types; "
     "pcqr account create NAME --epsilon … --delta … makes the account, once for each table"
 )
 _ACCOUNT = "--account NAME"
 _FILES = "--private train.csv --label label --labels no,yes"
 _SOURCES = {
+    None: "--types age=number,job=text",
     "public rows": "--public public.csv",
     "schema": "--schema schema.toml",
     "queries": "--public queries.csv",
@@ -24,7 +26,7 @@ _SOURCES = {
 def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
     """The commands that run a way of answering, one after the other; empty where none does."""
     way, privacy = advised.way, f"--epsilon {_number(situation.epsilon)}"
-    if way.at_once and advised.source is not None:
+    if way.at_once:
         delta = "" if way.algorithm.pure else f" --delta {_number(situation.delta)}"
         return (
             f"pcqr publish {_FILES} {_SOURCES[advised.source]} {privacy}{delta} {_ACCOUNT} --out model",

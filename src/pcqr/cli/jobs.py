@@ -494,7 +494,7 @@ class Plan:
     schema: Annotated[
         bool,
         typer.Option("--schema/--no-schema", help="Can a schema be written without a look at the private records?"),
-    ] = True
+    ] = False
     solve: Annotated[
         Literal["records", "alpha", "queries", "epsilon", "delta", "beta"] | None,
         typer.Option(help="What to solve for. Default: the one of n, ε, α and m that is left out."),

@@ -47,7 +47,7 @@ from pcqr.planning.classifiers.published import feature_maps, plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import FEWEST, Choice, Method, choose, trees_for
 from pcqr.planning.expected.shortfall import nothing_learned
-from pcqr.planning.predicates import Purchase, grid_schema, predicates_recipe, widest_schema
+from pcqr.planning.predicates import MOST_ON_GRID, SAFE_FROM, Purchase, grid_schema, predicates_recipe, widest_schema
 from pcqr.records import Encoded, ParquetTable, Records
 from pcqr.records.in_memory import RawRecords, plain_columns
 from pcqr.records.on_device import OnDevice
@@ -61,9 +61,7 @@ from pcqr.schema.raw import RawColumn, RawInMemory, RawKind, raw_columns
 from pcqr.schema.stand_in import cut_further, has_cuts, stand_in_rows
 
 ON_A_GRID = "cuts at powers of √2, which suit no table in particular"
-_DEEPEST_ON_GRID, _MOST_AT_DEPTH_3, _MOST_ON_GRID = 3, 550, 3_000
-SAFE_FROM = 5_000
-"""n·ε from which on a number is cut well however far from 0 it lies, compared with its spread."""
+_DEEPEST_ON_GRID, _MOST_AT_DEPTH_3 = 3, 550
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
 
@@ -560,6 +558,6 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
 def on_grid(trees: DecisionTrees, schema: Schema | None) -> DecisionTrees:
     """Return the trees over the public grid of a schema: many predicates, hence small ones."""
-    found = predicates_of_schema(schema, None, _MOST_ON_GRID) if schema is not None else ()
+    found = predicates_of_schema(schema, None, MOST_ON_GRID) if schema is not None else ()
     deepest = _DEEPEST_ON_GRID if len(found) <= _MOST_AT_DEPTH_3 else _DEEPEST_ON_GRID - 1
     return replace(trees, predicates=found, deepest=min(trees.deepest, deepest))

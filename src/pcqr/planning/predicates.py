@@ -27,8 +27,12 @@ _ROOTS = [2.0 ** (half / 2.0) for half in range(-10, 29)]
 GRID_CUTS = tuple(sorted([0.0, *_ROOTS, *(-root for root in _ROOTS[::3])]))
 """Where a number is cut of which nothing is known and nothing is bought: 0, the powers of √2 from 1/32 to 16,384, and
 minus every third of these."""
+MOST_ON_GRID = 3_000
+"""So many predicates the grid makes at most."""
 FEWEST, FEWEST_WITH_TEXTS = 1_200, 800
 """n·ε below which a plan looks at nothing: cuts would be noise. Without a look, texts say nothing at all."""
+SAFE_FROM = 5_000
+"""n·ε from which on a number is cut well however far from 0 it lies, compared with its spread."""
 FAILING = 0.1
 """The share of δ that pays for categories of single records."""
 _SHARE_IN_PLANS = 0.4
@@ -49,6 +53,16 @@ class PredicatesRecipe(NamedTuple):
         """Into how many parts a predicate may cut each cell between the cuts that were bought, at equal distances."""
         return 4 if self.levels == 2 else 2
 
+    @property
+    def cuts_a_number(self) -> int:
+        """2^L − 1."""
+        return (1 << self.levels) - 1
+
+    def left(self, *, has_numbers: bool = True, has_texts: bool = True) -> float:
+        """Return the share of μ that is left: Gaussian noise adds up by squares."""
+        shares = [self.cuts, self.counts] * has_numbers + [self.categories] * has_texts
+        return math.sqrt(1.0 - math.fsum(share * share for share in shares))
+
 
 class Purchase(NamedTuple):
     """What a plan buys of columns of which nothing is public but their kinds. A function of public numbers."""
@@ -68,10 +82,8 @@ class Purchase(NamedTuple):
 
     @property
     def left(self) -> float:
-        """The share of μ that is left: Gaussian noise adds up by squares."""
-        recipe = self.recipe
-        shares = [recipe.cuts, recipe.counts] * bool(self.numeric) + [recipe.categories] * bool(self.categorical)
-        return math.sqrt(1.0 - math.fsum(share * share for share in shares))
+        """The share of μ that is left for what follows."""
+        return self.recipe.left(has_numbers=bool(self.numeric), has_texts=bool(self.categorical))
 
     def stage(self, records: int, mu: float, delta: float) -> PredicatesStage:
         """Return the stage in a plan of (μ, δ) in all."""
@@ -87,7 +99,7 @@ def predicates_recipe(records: int, epsilon: float, *, has_texts: bool = False) 
     size = records * epsilon
     if size < (FEWEST_WITH_TEXTS if has_texts else FEWEST):
         return None
-    if size < 5_000:
+    if size < SAFE_FROM:
         return PredicatesRecipe(2, 0.3, 0.0, 0.3)
     return PredicatesRecipe(3, 0.25, 0.1, 0.33)
 

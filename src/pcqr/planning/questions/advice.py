@@ -5,7 +5,7 @@ Nothing here is a bound. What is proved is in `pcqr.planning.questions.outlook`;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,12 +13,28 @@ from pcqr import registry
 from pcqr.checks import check_delta, check_integer, check_positive
 from pcqr.planning.classifiers.rule import FEWEST, trees_for
 from pcqr.planning.expected.shortfall import enough, nothing_learned
+from pcqr.planning.predicates import FEWEST as FEWEST_TO_BUY
+from pcqr.planning.predicates import (
+    FEWEST_WITH_TEXTS,
+    GRID_CUTS,
+    MOST_ON_GRID,
+    SAFE_FROM,
+    PredicatesRecipe,
+    predicates_recipe,
+)
 from pcqr.planning.questions.measured import Measured, measured_near, queries_measured
 
 Source = Literal["public rows", "schema", "queries"]
 
 PUBLISHED = "PrivateClassifier"
-"""The way that was measured with a schema and with queries in place of public rows, too."""
+"""The way that needs nothing public, and was measured with nothing, with a schema and with public rows."""
+FROM: Mapping[Source | None, str] = {
+    None: "published from nothing",
+    "schema": "published from schema",
+    "public rows": "published",
+    "queries": "published from queries",
+}
+"""What it is called in `measured`, by what is public."""
 ENOUGH_QUERIES = 200
 """So many queries can serve as public rows, from which a classifier's questions are made."""
 TIE = 0.01
@@ -34,7 +50,8 @@ CUTS, COLUMNS = 10, 10
 class Situation:
     """What is known before anything private is touched: n, columns, (ε, δ), m, the number of public rows.
 
-    None: m is not known (or has no end), there are no public rows. `schema`: one can be written.
+    None: m is not known (or has no end), there are no public rows. `schema`: one can be written. Nothing is public
+    unless somebody says so.
     """
 
     records: int
@@ -43,7 +60,7 @@ class Situation:
     columns: int | None = None
     queries: int | None = None
     public: int | None = None
-    schema: bool = True
+    schema: bool = False
 
     def __post_init__(self) -> None:
         check_integer("records", self.records, least=1)
@@ -56,13 +73,26 @@ class Situation:
         return self.records * self.epsilon
 
     @property
-    def source(self) -> Source | None:
-        """Where a published classifier may take its questions from; None: from nowhere."""
+    def given(self) -> Source | None:
+        """What is public besides the columns and their kinds; None: nothing."""
         if self.public is not None:
             return "public rows"
-        if self.schema:
-            return "schema"
-        return "queries" if (self.queries or 0) >= ENOUGH_QUERIES else None
+        return "schema" if self.schema else None
+
+    @property
+    def has_enough_queries(self) -> bool:
+        """Can the queries serve as public rows, if everybody may know them?"""
+        return (self.queries or 0) >= ENOUGH_QUERIES
+
+    @property
+    def source(self) -> Source | None:
+        """Where public predicates may come from; None: from nowhere."""
+        return self.given or ("queries" if self.has_enough_queries else None)
+
+    @property
+    def recipe(self) -> PredicatesRecipe | None:
+        """What a published classifier buys where nothing is public; None: nothing. Some columns may be texts."""
+        return predicates_recipe(self.records, self.epsilon, has_texts=True)
 
 
 @dataclass(frozen=True)
@@ -70,8 +100,8 @@ class Way:
     """A way of answering: what it is called in `measured`, its algorithm's name in `pcqr.registry`, what it is in words
     and what it asks about a record.
 
-    `trees`: its questions come from public rows or a schema, so it needs one of them. `ends`: it may leave queries
-    unanswered; otherwise it ends with a classifier that answers any number.
+    `trees`: it asks predicates. It needs something public that they come from, unless it is `PUBLISHED`, which buys
+    them. `ends`: it may leave queries unanswered; otherwise it ends with a classifier that answers any number.
     """
 
     key: str
@@ -85,6 +115,11 @@ class Way:
     @property
     def algorithm(self) -> registry.Algorithm:
         return registry.algorithm(self.name)
+
+    @property
+    def needs_source(self) -> bool:
+        """Must its predicates be public?"""
+        return self.trees and self.name != PUBLISHED
 
     @property
     def at_once(self) -> bool:
@@ -136,7 +171,8 @@ WAYS = (
 
 @dataclass(frozen=True)
 class Advised:
-    """One way for one situation. `source`: what its questions are made of; None: of nothing, it cuts anywhere.
+    """One way for one situation. `source`: what its predicates are made of; None: of nothing public. It buys them, or
+    cuts anywhere.
 
     `measured`: None where it was not, at n·ε that says anything. `alike`: it was, with that source. Otherwise it was
     with public rows, which are the best source, and cannot be preferred to others on the strength of that.
@@ -162,6 +198,11 @@ class Advice:
     notes: tuple[str, ...]
     shortfall: str | None
 
+    @property
+    def buys(self) -> bool:
+        """Is a classifier published with nothing public, so that a share of the budget is for predicates?"""
+        return self.best.way.name == PUBLISHED and self.best.source is None
+
 
 def advise(situation: Situation) -> Advice:
     """Of what a command can run the first of `WAYS` that no other beats near n·ε.
@@ -169,7 +210,7 @@ def advise(situation: Situation) -> Advice:
     One beats another by more than `TIE` in mean loss over the tables and sizes where both were measured. Where nothing
     was measured, the first.
     """
-    possible = [_advised(way, situation) for way in WAYS if situation.source is not None or not way.trees]
+    possible = [_advised(way, situation) for way in WAYS if situation.source is not None or not way.needs_source]
     runnable = [found for found in possible if found.way.commanded]
     rivals = [found for found in runnable if found.alike] or runnable[:1]
     best = next((found for found in rivals if not any(_beats(rival, found) for rival in rivals)), rivals[0])
@@ -187,13 +228,14 @@ def _beside(one: Advised, other: Advised) -> tuple[float, float] | None:
 
 
 def _advised(way: Way, situation: Situation) -> Advised:
+    if way.name == PUBLISHED:
+        found = measured_near(FROM[situation.given], situation.strength)
+        if found is not None:
+            return Advised(way, situation.given, found, alike=True)
+        return Advised(way, situation.given, measured_near(way.key, situation.strength), alike=False)
     source = situation.source if way.trees else None
-    is_derived = source in ("schema", "queries")
-    key = f"published from {source}" if way.name == PUBLISHED and is_derived else way.key
-    found = measured_near(key, situation.strength)
-    if found is None and key != way.key:
-        return Advised(way, source, measured_near(way.key, situation.strength), alike=False)
-    return Advised(way, source, found, alike=found is not None and (way.name == PUBLISHED or not is_derived))
+    found = measured_near(way.key, situation.strength)
+    return Advised(way, source, found, alike=found is not None and source not in ("schema", "queries"))
 
 
 def _reason(best: Advised, rivals: Sequence[Advised]) -> str:
@@ -219,10 +261,63 @@ def strengths(found: Measured) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _lost(key: str, situation: Situation) -> str | None:
-    """Return in words what was lost near n·ε, and at which n·ε that was measured."""
-    found = measured_near(key, situation.strength)
-    return None if found is None else f"{100.0 * found.mean_loss:.1f} points on average (n·ε = {strengths(found)})"
+def bought_in_words(situation: Situation) -> str:
+    """Return what a published classifier buys with nothing public, for which shares of μ."""
+    recipe = situation.recipe
+    if recipe is None:
+        return (
+            f"nothing: n·ε is below {FEWEST_WITH_TEXTS:,}. Numbers are cut on a public grid, and what texts say is not "
+            "used"
+        )
+    shares = [f"{recipe.cuts_a_number} cuts a number for {_share(recipe.cuts)} of the Gaussian-DP parameter μ"]
+    shares += [f"the counts between them for {_share(recipe.counts)}"] if recipe.counts else []
+    shares += [f"the categories of texts for {_share(recipe.categories)}"]
+    words = f"{', '.join(shares[:-1])} and {shares[-1]}. The classifier keeps {_share(recipe.left())}: squares add up"
+    if situation.strength < FEWEST_TO_BUY:
+        words += f". Without texts nothing, as n·ε is below {FEWEST_TO_BUY:,}: numbers are cut on a public grid"
+    return words
+
+
+def _share(value: float) -> str:
+    return f"{100.0 * value:.0f} %"
+
+
+def _losses(situation: Situation, *keys: str) -> tuple[list[str], str] | None:
+    """Return in words what was lost on average near n·ε, where all of `keys` were measured, and at which n·ε."""
+    found = [measured_near(key, situation.strength) for key in keys]
+    first, *others = found
+    for other in others:
+        first = None if first is None or other is None else first.where(other)
+    if first is None:
+        return None
+    means = [cells.mean_loss for each in found if each is not None and (cells := each.where(first)) is not None]
+    return [f"{100.0 * mean:.1f}".replace("-", "−") for mean in means], strengths(first)
+
+
+def _public_would_help(situation: Situation) -> str:
+    """Return what 30 public rows or a schema would change where nothing is public."""
+    saved = "30 public rows without labels (--public 30), or a schema (--schema), "
+    saved += "would " + ("save that share" if situation.recipe else "say where to cut numbers and what texts there are")
+    named = {None: "with nothing public", "public rows": "with 2,000 public rows", "schema": "with a schema of bounds"}
+    for sources in ((None, "public rows", "schema"), (None, "public rows")):
+        found = _losses(situation, *(FROM[source] for source in sources))
+        if found is not None:
+            losses = ", ".join(f"{lost} {named[source]}" for lost, source in zip(found[0], sources, strict=True))
+            return f"{saved}. Points lost on average at n·ε = {found[1]}: {losses}."
+    return f"{saved}."
+
+
+def _instead_of_a_schema(situation: Situation) -> str:
+    """Return what public rows or nothing at all would change where there is a schema."""
+    advice = "30 public rows are nearly as good as 2,000, and better than a schema: --public 30."
+    found = _losses(situation, FROM["schema"], FROM["public rows"], FROM[None])
+    if found is None:
+        return advice
+    (schema, rows, nothing), at = found
+    return (
+        f"{advice} Points lost on average at n·ε = {at}: {schema} with a schema of bounds, {rows} with 2,000 "
+        f"public rows, {nothing} with nothing public. Columns with cuts make a schema better."
+    )
 
 
 def _shortfall(situation: Situation) -> str | None:
@@ -232,34 +327,29 @@ def _shortfall(situation: Situation) -> str | None:
         )
         return f"{told} {enough(situation.records, situation.epsilon, FEWEST)}"
     trees = trees_for(situation.records, situation.epsilon)
-    predicates = min(CUTS * (situation.columns or COLUMNS), trees.most)
+    columns = situation.columns or COLUMNS
+    predicates = min(CUTS * columns, trees.most)
+    if situation.given is None and situation.recipe is None:
+        predicates = min((len(GRID_CUTS) + 1) * columns, MOST_ON_GRID)
     return nothing_learned(situation.records, situation.epsilon, predicates, trees.labels)
 
 
 def _notes(situation: Situation, best: Advised) -> list[str]:
     notes = []
-    if situation.public is None and situation.schema:
-        notes.append(
-            "Assumed: a schema can be written down (column names, categories, bounds of the numbers) without a look at "
-            "the private records. Public rows without labels are better still, 30 nearly as good as 2,000: --public N. "
-            "Neither: --no-schema."
-        )
-    if situation.public is None:
-        notes.append(
-            "A published classifier needs nothing public but the columns and their kinds: without --public and "
-            "--schema, pcqr publish --delta … --types age=number,job=text buys its predicates for a share of ε."
-        )
-    if best.source == "schema" and (situation.queries or 0) >= ENOUGH_QUERIES:
-        queries, schema = (_lost(f"published from {source}", situation) for source in ("queries", "schema"))
-        losses = "" if None in (queries, schema) else f" On the measured tables that lost {queries}, a schema {schema}."
-        notes.append(
-            f"If everybody may know the queries, they can serve as public rows: add --public queries.csv.{losses}"
-        )
-    if best.source == "queries":
-        notes.append(
-            "There are no public rows and no schema, so the queries take their place. The cuts of the published "
-            "classifier lie between their values: do this only if everybody may know about where these are."
-        )
+    if best.way.name == PUBLISHED and best.source is None:
+        notes.append(_public_would_help(situation))
+        if situation.recipe is not None and situation.strength < SAFE_FROM:
+            notes.append(
+                f"n·ε is below {SAFE_FROM:,}: numbers that are far from 0 compared with their spread, such as years, "
+                "are cut badly where nothing is public."
+            )
+    if best.source == "schema":
+        notes.append(_instead_of_a_schema(situation))
+    if situation.public is None and situation.has_enough_queries:
+        found, beside = _losses(situation, FROM["queries"], FROM[situation.given]), ""
+        if found is not None:
+            beside = f" Points lost on average at n·ε = {found[1]}: {found[0][0]}, not {found[0][1]}."
+        notes.append(f"If everybody may know the queries, they can serve as public rows: --public queries.csv.{beside}")
     if best.measured is not None and best.measured.gain[0] <= 0.0:
         notes.append(
             "On some of these tables this was no better than always giving the more common label. "
