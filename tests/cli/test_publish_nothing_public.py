@@ -81,12 +81,45 @@ def test_kinds_are_left_out_where_something_is_public(files: Path, tmp_path: Pat
     assert "--types must be left out with --public or --schema" in result.output
 
 
-def test_folders_are_told_what_to_do(files: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def folder(files: Path, tmp_path: Path) -> Path:
+    """The rows of f.parquet in two files."""
     (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "one.parquet").write_bytes((files / "f.parquet").read_bytes())
-    result = publish(tmp_path / "parts", tmp_path / "model")
+    frame = pd.read_parquet(files / "f.parquet")
+    for place, part in enumerate((frame[:1_000], frame[1_000:])):
+        part.to_parquet(tmp_path / "parts" / f"{place}.parquet", row_group_size=500)
+    return tmp_path / "parts"
+
+
+def test_a_folder_gives_the_model_of_the_table_in_memory(files: Path, folder: Path, tmp_path: Path) -> None:
+    made = []
+    for private, options in ((files / "f.parquet", ()), (folder, ()), (files / "f.csv", TYPES), (folder, TYPES)):
+        result = publish(private, tmp_path / "model", "--seed", "0", "--overwrite", *options)
+        assert result.exit_code == 0, result.output
+        made.append((tmp_path / "model" / "model.json").read_text())
+    assert made[0] == made[1]
+    assert made[2] == made[3]
+    assert TYPES_ARE_PUBLIC in made[1]
+    assert TYPES_ARE_PUBLIC not in made[3]
+
+
+def test_a_folder_is_announced_by_public_numbers(folder: Path, tmp_path: Path) -> None:
+    told = json.loads(publish(folder, tmp_path / "model", "--dry-run", "--json").stdout)
+    assert "GB on disk" in told["parts"]["scratch"]
+    assert not (tmp_path / "model").exists()
+    said = " ".join(publish(folder, tmp_path / "model", "--drop", "wages").output.split())
+    assert "--drop must be the name of a column" in said
+    result = publish(folder, tmp_path / "model", "--types", "job=number")
     assert result.exit_code == 2
-    assert "pcqr schema --private makes one" in " ".join(result.output.split())
+    assert "nurse" not in result.output
+
+
+def test_labels_of_a_folder_that_are_not_declared_are_refused_by_the_option(folder: Path, tmp_path: Path) -> None:
+    options = ("--private", str(folder), "--label", "job", "--epsilon", "1", "--out", str(tmp_path / "model"))
+    result = CliRunner().invoke(app, ["publish", *options, "--no-account"])
+    assert result.exit_code == 2
+    assert "--labels 'first,second'" in " ".join(result.output.split())
+    assert "nurse" not in result.output
 
 
 def test_a_tree_of_few_records_is_made_on_a_grid(files: Path, tmp_path: Path) -> None:

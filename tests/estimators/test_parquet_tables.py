@@ -115,7 +115,6 @@ def test_public_rows_that_are_records_are_noticed(folder: Path) -> None:
     [
         ({"y": [0, 1]}, "None for a table in files"),
         ({"groups": [0, 1]}, "None for a table in parts; read it into memory"),
-        ({"schema": None}, "the declared columns"),
         ({"schema": Schema((Column("x", bounds=(0, 1)),))}, "also 'kind'"),
     ],
 )

@@ -94,7 +94,21 @@ def test_folders_are_columns_of_texts_and_files_must_have_the_same_types(tmp_pat
     table = RawParquet(ParquetParts.of(tmp_path), {})
     assert contents(table)["town"] == ["a"] * 3 + ["b"] * 3
     pq.write_table(pa.table({"age": ["old"]}), tmp_path / "town=b" / "0.parquet")
-    with pytest.raises(DataError, match="same types"):
+    with pytest.raises(DataError, match="column 'age' has the same type"):
+        RawParquet(ParquetParts.of(tmp_path), {})
+
+
+def test_a_file_of_gaps_alone_has_no_say_in_the_type(tmp_path: Path) -> None:
+    gaps = pa.table({"age": pa.nulls(2), "job": pa.nulls(2)})
+    for place, part in enumerate((gaps, TABLE.select(["age", "job"]), gaps)):
+        pq.write_table(part, tmp_path / f"{place}.parquet")
+    table = RawParquet(ParquetParts.of(tmp_path), {})
+    assert table.columns == COLUMNS[:2]
+    assert contents(table)["age"] == [None, None, 30.0, None, 50.0, None, None]
+    assert contents(table)["job"] == [None, None, "cook", None, "cook", None, None]
+    for place in range(3):
+        pq.write_table(gaps, tmp_path / f"{place}.parquet")
+    with pytest.raises(DataError, match="columns that do not say it: 'age', 'job'"):
         RawParquet(ParquetParts.of(tmp_path), {})
 
 

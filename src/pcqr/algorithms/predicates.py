@@ -62,8 +62,8 @@ def _numeric(column: Column, table: RawTable, stage: PredicatesStage, entropy: E
     name = column.name
     if not stage.levels:
         return column
-    at = np.concatenate([places(_present(block[name])) for block in table.numbers([name])])
-    cuts = sorted({cut_at(place) for place in halved(at, stage.levels, stage.selection, entropy)})
+    drawn = halved(_places(name, table), stage.levels, stage.selection, entropy)
+    cuts = sorted(set(map(cut_at, drawn)))
     if stage.counts is None:
         return Column(name, column.kind, missing=True, cuts=cuts)
     counts = np.zeros(len(cuts) + 1, dtype=np.int64)
@@ -71,6 +71,11 @@ def _numeric(column: Column, table: RawTable, stage: PredicatesStage, entropy: E
         counts += np.bincount(np.searchsorted(cuts, _present(block[name])), minlength=counts.size)
     kept, noisy = joined(cuts, noisy_counts(counts, stage.counts, stage.bound, entropy), stage.counts * stage.bound)
     return Column(name, column.kind, missing=True, cuts=kept, shares=shares(noisy, stage))
+
+
+def _places(name: str, table: RawTable) -> IntegerArray:
+    """Return where the cells of a column stand, gaps left out. **Private.** Memory holds one column, not the table."""
+    return np.concatenate([places(_present(block[name])) for block in table.numbers([name])])
 
 
 def _present(cells: Floats) -> Floats:

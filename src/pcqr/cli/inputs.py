@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from pcqr.cli.console import warn
 from pcqr.cli.jobs import OnPrivateFiles, Spending
-from pcqr.cli.parts import in_parts, read_parts
+from pcqr.cli.parts import in_parts, read_parts, table_in_parts
 from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError
 from pcqr.estimators.handed import warn_of_near_unique
 from pcqr.estimators.persons import person_numbers
 from pcqr.estimators.weights import row_shares
 from pcqr.planning.predicates import schema_of_kinds
-from pcqr.records import Encoded, Records
+from pcqr.records import Encoded, ParquetTable, Records
 from pcqr.records.parted import ParquetParts, Parted
 from pcqr.records.parted.parquet import RawParquet
 from pcqr.schema import Column, Schema
@@ -61,7 +61,7 @@ class Inputs:
     which has them itself. `groups` says whose each row is and `weights` what it counts, where that was asked for.
     """
 
-    table: CompactTable | Parted | RawInMemory
+    table: CompactTable | Parted | RawInMemory | ParquetTable
     places: Labels | None
     names: tuple[Any, ...]
     shown: Shown
@@ -73,12 +73,14 @@ class Inputs:
         """n, which is public: the number of rows or, where they are persons', of persons."""
         if self.groups is not None:
             return 1 + int(self.groups.max())
+        if isinstance(self.table, ParquetTable):
+            return self.table.parts.rows
         return self.table.size if isinstance(self.table, RawInMemory) else self.source.size
 
     @property
     def source(self) -> Records:
         """The private records as algorithms ask them."""
-        if isinstance(self.table, RawInMemory):
+        if isinstance(self.table, RawInMemory | ParquetTable):
             raise AssertionError("Nothing is asked of records before predicates are bought.")
         return self.table if isinstance(self.table, Parted) else Encoded(self.table, self.places, len(self.names))
 
@@ -122,10 +124,10 @@ def read_inputs(
 def kinds_of(job: OnPrivateFiles, types: Sequence[str]) -> tuple[tuple[RawColumn, ...], tuple[str, ...], int]:
     """Return the columns of the private file by their kinds, what is assumed public of these, and n.
 
-    Of a CSV file the names are looked at, of a Parquet file the footer.
+    Of a CSV file the names are looked at, of Parquet files the footers.
     """
     declared = declared_types(types)
-    if job.private.suffix.lower() == ".parquet":
+    if job.private.suffix.lower() == ".parquet" or job.private.is_dir():
         raw = RawParquet(ParquetParts.of(job.private), declared, job.not_features)
         return raw.columns, raw.assumptions, raw.size
     with naming("--private"):
@@ -139,6 +141,9 @@ def read_by_kinds(
 ) -> Inputs:
     """Return all that the job names, where nothing is public but columns and kinds."""
     names = label_names(job.labels, most=most_labels)
+    if (parts := in_parts(job)) is not None:
+        shown = shown_by_kinds(job, types, parts.columns)
+        return Inputs(table_in_parts(job, parts), None, names or (0, 1), shown)
     private = read(job.private, "--private")
     check_drop(job.drop, private)
     if weight_column is not None:
@@ -150,6 +155,12 @@ def read_by_kinds(
     shown = Shown(schema_of_kinds(columns), None, np.empty((0, 0)))
     weights = weights_of(private, weight_column)
     return Inputs(table, places, names or (0, 1), shown, persons_of(private, job), weights)
+
+
+def shown_by_kinds(job: OnPrivateFiles, types: Sequence[str], private: Collection[str]) -> Shown:
+    """Return what is public where nothing is but the names of the columns, `private`, and their kinds."""
+    check_drop(job.drop, private)
+    return Shown(schema_of_kinds(kinds_of(job, types)[0]), None, np.empty((0, 0)))
 
 
 def read_shown(
@@ -271,10 +282,17 @@ def labels_of(private: Columns, name: str, declared: tuple[str, ...] | None) -> 
 
 def _in_parts(job: OnPrivateFiles, parts: ParquetParts, schema: Schema, declared: tuple[str, ...] | None) -> Parted:
     check_label(parts.columns, job.label)
-    try:
+    with naming_labels(job.label, declared):
         return read_parts(job, parts, schema, LabelColumn(job.label, declared))
+
+
+@contextmanager
+def naming_labels(name: str, declared: tuple[str, ...] | None) -> Iterator[None]:
+    """Errors about labels speak of the option that declares them."""
+    try:
+        yield
     except DataError as error:
-        refusal = no_label(job.label, declared)
+        refusal = no_label(name, declared)
         raise refusal if error.name == refusal.name else error from None
 
 

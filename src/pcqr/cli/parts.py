@@ -11,7 +11,7 @@ from pcqr.cli.console import warn
 from pcqr.cli.ending import at_the_end
 from pcqr.cli.jobs import OnPrivateFiles
 from pcqr.errors import ParameterError
-from pcqr.records.parted import Cluster, Engine, ParquetParts, Parted, Reading, Spool
+from pcqr.records.parted import Cluster, Engine, ParquetParts, ParquetTable, Parted, Reading, Spool
 from pcqr.records.parted.connecting import LOCAL
 from pcqr.schema import Schema
 from pcqr.schema.label_column import LabelColumn
@@ -50,6 +50,13 @@ def read_parts(job: OnPrivateFiles, parts: ParquetParts, schema: Schema, label: 
         engine = _engine(job)
         drop = [name for name in job.not_features if name in parts.columns]
         return Parted.read(engine, parts, Reading(str(job.private), schema.columns, label), drop)
+
+
+def table_in_parts(job: OnPrivateFiles, parts: ParquetParts) -> ParquetTable:
+    """The table, of which nothing is public but columns and kinds: it is read by `fit`."""
+    with naming_options():
+        drop = [name for name in job.not_features if name in parts.columns]
+        return ParquetTable(job.private, job.label, drop=drop, engine=_engine(job))
 
 
 @contextmanager

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import Progress
@@ -20,15 +19,17 @@ from pcqr.cli.dry_run import Parts, announcement, told, try_out
 from pcqr.cli.inputs import (
     Inputs,
     Shown,
-    check_drop,
     check_label,
     check_weight_column,
+    declared_types,
     kinds_of,
     label_names,
+    naming_labels,
     public_size,
     read_by_kinds,
     read_inputs,
     read_shown,
+    shown_by_kinds,
 )
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder, not_written
@@ -55,7 +56,6 @@ from pcqr.models import PublishedModel
 from pcqr.models.folder import MODEL, Saved
 from pcqr.plan.words import guarantee_facts, plan_facts, promise
 from pcqr.planning.classifiers.rule import Choice
-from pcqr.planning.predicates import schema_of_kinds
 from pcqr.records.parted import ParquetParts
 from pcqr.records.parted.work import Layout
 from pcqr.release.account import Account
@@ -113,18 +113,21 @@ def run(job: Publish, *, as_json: bool) -> None:
                     if not as_json and (long := announcement(dry_run, inputs.records)):
                         bar.console.print(long, highlight=False)
                 with stages(bar, "publishing"), _own_directory(job):
-                    made.learner = _learner(job, method, inputs.names).set_params(account=account)
+                    made.learner = _learner(job, method, inputs.names).set_params(
+                        account=account, types=declared_types(job.types) or None
+                    )
                     try:
                         shown = inputs.shown
                         groups = _groups(job, inputs)
-                        made.learner.fit(
-                            inputs.table,
-                            inputs.y,
-                            public=_public(shown),
-                            schema=None if _is_bare(job) else shown.schema,
-                            groups=groups,
-                            sample_weight=inputs.weights,
-                        )
+                        with naming_labels(job.label, label_names(job.labels, most=MOST_LABELS)):
+                            made.learner.fit(
+                                inputs.table,
+                                inputs.y,
+                                public=_public(shown),
+                                schema=None if _is_bare(job) else shown.schema,
+                                groups=groups,
+                                sample_weight=inputs.weights,
+                            )
                     finally:
                         if made.is_drawn:  # it is paid for: whatever came meanwhile, it goes to disk first
                             with signals.held():
@@ -150,14 +153,17 @@ def _announce(job: Publish, method: Choice, parts: ParquetParts, bar: Progress, 
     names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
     check_label(parts.columns, job.label)
     with stages(bar, "planning"):
-        shown = read_shown(job, parts.columns)
+        shown = _shown(job, parts.columns)
         dry_run = _dry_run(job, method, names, parts.rows, shown)
     if not as_json:
         bar.console.print(announcement(dry_run, parts.rows, _taken(job, parts, shown, names)), highlight=False)
 
 
 def _taken(job: Publish, parts: ParquetParts, shown: Shown, names: Sequence[Any]) -> Parts:
-    record_bytes = Layout(shown.schema.columns, len(names)).record_bytes
+    columns = shown.schema.columns
+    texts = tuple(column.name for column in columns if column.kind == "categorical") if _is_bare(job) else ()
+    layout = Layout(columns, len(names), texts)
+    record_bytes = layout.record_bytes + layout.bytes_read_again
     return Parts(parts.rows, max(parts.sizes), record_bytes, not (job.scheduler is None and job.workers is None))
 
 
@@ -197,18 +203,19 @@ def _is_bare(job: Publish) -> bool:
 
 
 def _check_kinds(job: Publish) -> None:
-    if not _is_bare(job):
-        if job.types:
-            raise ParameterError("--types", "left out with --public or --schema, which say the kinds", job.types)
-    elif in_parts(job) is not None:
-        allowed = "public rows (30 will do), or --schema, for a table in parts: pcqr schema --private makes one"
-        raise ParameterError("--public", allowed, None)
+    if job.types and not _is_bare(job):
+        raise ParameterError("--types", "left out with --public or --schema, which say the kinds", job.types)
 
 
 def _read(job: Publish) -> Inputs:
     if _is_bare(job):
         return read_by_kinds(job, job.types, most_labels=MOST_LABELS, weight_column=job.weight_column)
     return read_inputs(job, most_labels=MOST_LABELS, weight_column=job.weight_column)
+
+
+def _shown(job: Publish, columns: Collection[str]) -> Shown:
+    """What is public, of a private file with these columns."""
+    return shown_by_kinds(job, job.types, columns) if _is_bare(job) else read_shown(job, columns)
 
 
 def _is_sized(job: Publish) -> bool:
@@ -289,11 +296,8 @@ def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json
     check_label(columns, job.label)
     if job.weight_column is not None:
         check_weight_column(columns, job, job.weight_column)
-    if _is_bare(job):
-        check_drop(job.drop, columns)
-        shown = Shown(schema_of_kinds(kinds_of(job, job.types)[0]), None, np.empty((0, 0)))
-    else:
-        shown = read_shown(job, columns)
+    shown = _shown(job, columns)
+    if not _is_bare(job):
         shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
     dry_run = _dry_run(job, method, names, records, shown)
     plan = dry_run.plan

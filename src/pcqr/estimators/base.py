@@ -39,7 +39,7 @@ from pcqr.records import Persons, Records
 from pcqr.release.account import Account, AccountLike, resolve_account
 from pcqr.schema import Schema
 from pcqr.schema.matrix import one_row
-from pcqr.schema.raw import RawColumn, RawInMemory
+from pcqr.schema.raw import RawColumn, RawInMemory, RawTable
 
 P = TypeVar("P", bound=Plan)
 Bought = tuple[HypothesisClass, Schema | None]
@@ -177,7 +177,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             known = self._supposed(known if raw is None else known.of(raw.columns), persons=groups is not None)
             hypotheses = self._prepared(hypotheses, known)
             hypotheses.check_width(known.features)
-            names, records, assumptions = table.named(self.classes, hypotheses)
+            names, records, assumptions = table.named(self.classes, hypotheses, known.texts)
             records = self._weighed(records, names)
             if shown is not None and not assume_public:
                 check_public(shown, records)
@@ -405,14 +405,17 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     def _by_kinds(
         self, X: Any, public: Any, schema: Schema | None, hypotheses: HypothesisClass
-    ) -> tuple[RawInMemory | None, Any, Schema | None]:
-        """Return `X` as columns of kinds, where nothing is public, as read by a schema of these, and the schema."""
+    ) -> tuple[RawTable | None, Any, Schema | None]:
+        """Return `X` as columns of kinds, where nothing is public, as read by a schema of these, and the schema.
+
+        A table in parts is read later.
+        """
         if public is not None or schema is not None or (found := self._raw(X, hypotheses)) is None:
             return None, X, schema
         schema = schema_of_kinds(found.columns)
-        return found, found.compact(schema), schema
+        return found, found.compact(schema) if isinstance(found, RawInMemory) else X, schema
 
-    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawInMemory | None:  # noqa: ARG002
+    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawTable | None:  # noqa: ARG002
         """Return `X` as columns of kinds, for an estimator that can do with nothing public, if its columns have any."""
         return None
 

@@ -14,7 +14,7 @@ from pcqr.planning.predicates import PredicatesRecipe, Purchase
 from pcqr.records import Records
 from pcqr.records.feature_map import FeatureMap
 from pcqr.schema import Schema
-from pcqr.schema.raw import RawColumn, RawInMemory
+from pcqr.schema.raw import RawColumn, RawTable
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,12 @@ class Known:
         return None if self.recipe is None else Purchase(self.recipe, self.columns)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns of texts of which categories are bought."""
+        names = (column.name for column in self.columns if column.kind == "categorical")
+        return () if self.recipe is None else tuple(names)
+
+    @property
     def is_nothing(self) -> bool:
         return self.points is None and self.schema is None
 
@@ -70,7 +76,7 @@ class Given:
     public: Points | None
     known: Known
     gpu: str | None = None
-    raw: RawInMemory | None = None
+    raw: RawTable | None = None
 
 
 @dataclass(frozen=True)

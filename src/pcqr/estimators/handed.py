@@ -48,8 +48,13 @@ class Handed:
         self._shares = shares
         self.size, self.width = self._whose.count(self._table), self._table.shape[1]
 
-    def named(self, classes: Sequence[Any] | None, hypotheses: HypothesisClass) -> Named:
-        """The records, once the labels have names."""
+    def named(
+        self,
+        classes: Sequence[Any] | None,
+        hypotheses: HypothesisClass,
+        texts: Sequence[str] = (),  # noqa: ARG002
+    ) -> Named:
+        """The records, once the labels have names. Texts are in memory as they are."""
         names, labels, assumptions = encode_labels(self._labels, classes, hypotheses)
         return names, self._whose.grouped(_source(self._table, labels, names.shape[0]), self._shares), assumptions
 
@@ -67,7 +72,12 @@ class HandedParts:
                 "groups", "None for a table in parts; read it into memory (pcqr.datasets.read_table) for persons", "ids"
             )
         if schema is None and isinstance(table, ParquetTable):
-            raise DataError("schema", "the declared columns, or public rows that are not all numbers", "None")
+            raise DataError(
+                "schema",
+                "given for a table in files: declared columns, one that Schema.private(table, …) buys, or `public` "
+                "rows that are not all numbers (PrivateClassifier needs none of these)",
+                "None",
+            )
         if schema is not None and isinstance(table, Parted) and table.columns != schema.columns:
             raise DataError("X", "a table that was read by this schema", "one that another schema has read")
         self._table, self._schema = table, schema
@@ -77,8 +87,11 @@ class HandedParts:
             self.size, self.width = table.parts.rows, 0 if schema is None else len(schema.features)
         validate_data(estimator, np.zeros((1, self.width)), reset=True)  # the width alone, as `read_table` has it
 
-    def named(self, classes: Sequence[Any] | None, hypotheses: HypothesisClass) -> Named:
-        """The records, read and checked now. Labels without declared names are 0 and 1, or 0, 1, … of the class."""
+    def named(self, classes: Sequence[Any] | None, hypotheses: HypothesisClass, texts: Sequence[str] = ()) -> Named:
+        """The records, read and checked now. Labels without declared names are 0 and 1, or 0, 1, … of the class.
+
+        Of the columns called `texts` the texts are kept, so that predicates can be bought of them.
+        """
         names: Sequence[Any] | None = None
         if classes is not None:
             names = declared(classes)
@@ -86,7 +99,7 @@ class HandedParts:
             names = range(hypotheses.labels)
         records = self._table
         if isinstance(records, ParquetTable) and self._schema is not None:
-            records = records.read(self._schema, names)
+            records = records.read(self._schema, names, texts)
         if not isinstance(records, Parted) or records.labels != (2 if names is None else len(names)):
             raise DataError("X", "a table with as many labels as there are classes", "another number")
         return as_array((0, 1) if names is None else names), records, () if names is not None else (ZERO_AND_ONE,)

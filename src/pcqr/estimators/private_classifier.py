@@ -52,12 +52,14 @@ from pcqr.records import Encoded, ParquetTable, Records
 from pcqr.records.in_memory import RawRecords, plain_columns
 from pcqr.records.on_device import OnDevice
 from pcqr.records.parted import Parted
+from pcqr.records.parted.parquet import RawParquet
+from pcqr.records.parted.source import RawParted
 from pcqr.records.predicates import Predicates
 from pcqr.records.weighted import ByLabel, weighed
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
 from pcqr.schema.cells import listed
-from pcqr.schema.raw import RawColumn, RawInMemory, RawKind, raw_columns
+from pcqr.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, raw_columns
 from pcqr.schema.stand_in import cut_further, has_cuts, stand_in_rows
 
 ON_A_GRID = "cuts at powers of √2, which suit no table in particular"
@@ -324,9 +326,11 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
         return "weights"
 
-    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawInMemory | None:
+    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawTable | None:
         if isinstance(X, RawInMemory):
             return X
+        if isinstance(X, ParquetTable) and not hypotheses.is_fixed:
+            return RawParquet(X.parts, self.types or {}, (X.label, *X.drop))
         if hypotheses.is_fixed or not has_names(X):
             if self.types is not None and not hypotheses.is_fixed:
                 raise ParameterError("types", "None for a table without names, whose columns are numbers", self.types)
@@ -538,22 +542,38 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
         But for the records, whose cells are read one by one, they are functions of what was shown.
         """
-        known, raw, records = given.known, given.raw or RawRecords(given.records), given.records
+        known, records = given.known, given.records
         first, *rest = stage.stages if isinstance(stage, Stages) else (stage,)
         if not isinstance(first, PredicatesStage) or known.recipe is None:
             raise AssertionError("A plan that buys predicates begins with their stage.")
-        schema = private_schema(raw, first, entropy)
-        if isinstance(records, Encoded) and given.raw is not None:
-            records = records.with_table(given.raw.compact(schema))
-            self.n_features_in_ = records.width
-        else:
+        schema = private_schema(raw_table(given), first, entropy)
+        if given.raw is None:
             schema = Schema(tuple(replace(column, missing=False) for column in schema.columns))
+        else:
+            records = read_again(records, given.raw, schema)
+            self.n_features_in_ = records.width
         finer = cut_further(schema, known.recipe.parts)
         known = Known(known.records, len(finer.features), None, finer)
         made = self._prepared(hypotheses, known).with_labels(hypotheses.labels)
         given = replace(given, records=records, known=self._with_maps(made, known))
         following = rest[0] if len(rest) == 1 else Stages(tuple(rest))
         return made, None if given.raw is None else schema, given, following
+
+
+def raw_table(given: Given) -> RawTable:
+    """Return the private table that predicates are bought of."""
+    if given.raw is None:
+        return RawRecords(given.records)
+    return RawParted(given.records, given.raw) if isinstance(given.records, Parted) else given.raw
+
+
+def read_again(records: Records, raw: RawTable, schema: Schema) -> Records:
+    """Return the records of a table of known kinds, read by the schema that was bought."""
+    if isinstance(records, Parted):
+        return records.read_by(schema)
+    if isinstance(records, Encoded) and isinstance(raw, RawInMemory):
+        return records.with_table(raw.compact(schema))
+    raise AssertionError("Predicates are bought of records in memory or in parts.")
 
 
 def on_grid(trees: DecisionTrees, schema: Schema | None) -> DecisionTrees:

@@ -76,6 +76,7 @@ def halved(
     """
     values, counts = np.unique(at, return_counts=True)
     below = np.concatenate([[0], np.cumsum(counts)])
+    del at, counts  # 80 megabytes each, of ten million records
     borders = [low, high]
     for _ in range(levels):
         drawn = [
@@ -90,9 +91,13 @@ def _cut(values: IntegerArray, below: IntegerArray, start: int, end: int, select
     first, last = np.searchsorted(values, [start, end])
     borders = np.concatenate([[start], values[first:last], [end - 1]])
     sizes = np.diff(borders)
-    utility = np.abs(2 * below[first : last + 1] - (below[first] + below[last]))
+    utility = 2 * below[first : last + 1]
+    utility -= below[first] + below[last]
+    log_weights = sizes.astype(np.float64)
     with np.errstate(divide="ignore"):
-        log_weights = np.log(sizes.astype(np.float64)) - 0.25 * selection * utility
+        np.log(log_weights, out=log_weights)
+    log_weights -= 0.25 * selection * np.abs(utility, out=utility)
+    del utility
     gap = weighted_choice(log_weights, entropy)
     return int(borders[gap]) + 1 + int(entropy.below(int(sizes[gap]), 1)[0])
 

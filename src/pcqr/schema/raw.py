@@ -78,8 +78,27 @@ class Texts(NamedTuple):
     """
 
     texts: Sequence[str | None]
-    places: NDArray[np.intp]
+    places: NDArray[np.integer[Any]]
     gaps: Sequence[bool]
+
+    def read_by(self, column: Column) -> Entries:
+        """Return the cells as `column` reads them, which has `other`: what is no category is another one, or a gap."""
+        codes = column.compact(self.texts)
+        is_other = [text is None and not is_gap for text, is_gap in zip(self.texts, self.gaps, strict=True)]
+        codes[is_other] = len(column.categories)
+        found: Entries = codes[self.places]
+        return found
+
+    @classmethod
+    def joined(cls, pieces: Sequence[Texts]) -> Texts:
+        """Return the cells of all pieces, one after the other, with each text once."""
+        known: dict[tuple[str | None, bool], int] = {}
+        places = []
+        for piece in pieces:
+            pairs = zip(piece.texts, piece.gaps, strict=True)
+            own = np.array([known.setdefault(pair, len(known)) for pair in pairs], dtype=np.intp)
+            places.append(own[piece.places])
+        return cls([text for text, _ in known], np.concatenate(places), [is_gap for _, is_gap in known])
 
 
 class RawTable(ABC):
@@ -197,11 +216,7 @@ class RawInMemory(RawTable):
             return self._numbers[name]
         if name in self._truths:
             return self._truths[name]
-        texts, places, gaps = self._texts[name]
-        codes = column.compact(texts)
-        codes[[text is None and not is_gap for text, is_gap in zip(texts, gaps, strict=True)]] = len(column.categories)
-        found: Entries = codes[places]
-        return found
+        return self._texts[name].read_by(column)
 
 
 def raw_columns(

@@ -25,6 +25,8 @@ from pcqr.schema.table import CompactTable, check_header, declared_columns
 PART_ROWS = 1 << 18
 """Row groups are put together up to so many rows: a part has one row group, or several with no more rows than this."""
 _BATCH_ROWS = 1 << 16
+_UNKNOWN = "null"
+"""What Arrow calls the type of a column of gaps alone."""
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -48,15 +50,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Reading:
-    """How cells are read: the declared columns, and the label's. `name` is what errors call the table. Public."""
+    """How cells are read: the declared columns, and the label's. `name` is what errors call the table. Public.
+
+    Of the columns called `texts` the texts are kept, too, so that another schema can read them later.
+    """
 
     name: str
     columns: tuple[Column, ...]
     label: LabelColumn
+    texts: tuple[str, ...] = ()
 
     @property
     def layout(self) -> Layout:
-        return Layout(self.columns, self.label.count)
+        return Layout(self.columns, self.label.count, self.texts)
 
 
 @dataclass(frozen=True)
@@ -130,15 +136,21 @@ class ParquetParts:
                     yield batch
 
     def types(self) -> dict[str, str]:
-        """Return what the files call the types of the columns; texts, where the names of folders say a column."""
-        found = dict.fromkeys(self.columns, "string")
-        for place, file in enumerate(self.files):
+        """Return what the files call the types of the columns; texts, where the names of folders say a column.
+
+        A file in which a column has no cell but gaps may not know its type.
+        """
+        found = dict.fromkeys(self.columns, _UNKNOWN)
+        for file in self.files:
             with reading_parquet(self.name) as parquet:
                 schema = parquet.read_schema(file)
-            own = {name: str(schema.field(name).type) for name in self.columns if name in schema.names}
-            if place and any(found[name] != own.get(name, "string") for name in self.columns):
-                raise DataError(self.name, "files whose columns have the same types", "files with different ones")
-            found |= own
+            for name in self.columns:
+                own = str(schema.field(name).type) if name in schema.names else "string"
+                if found[name] == _UNKNOWN:
+                    found[name] = own
+                elif own not in (found[name], _UNKNOWN):
+                    allowed = f"files in which column {name!r} has the same type; write them anew with one"
+                    raise DataError(self.name, allowed, "files with different ones")
         return found
 
     @property
@@ -162,17 +174,21 @@ def read_part(part: Part, reading: Reading) -> Arrays:
     """
     wanted = [*reading.columns, reading.label.column]
     found: list[list[Entries]] = [[] for _ in wanted]
+    texts: dict[str, list[Texts]] = {name: [] for name in reading.texts}
     for piece in part.pieces:
         _check_stamp(piece, reading.name)
         for batch in _batches(piece, [column.name for column in wanted], reading.name):
             for place, column in enumerate(reading.columns):
                 found[place].append(entries_of(column, batch[column.name], reading.name))
+            for name, kept in texts.items():
+                kept.append(_texts(batch[name], name, reading.name))
             found[-1].append(_labels(reading, batch[reading.label.name]))
         _check_stamp(piece, reading.name)
     *entries, labels = map(np.concatenate, found)
     if labels.shape[0] != part.rows:
         raise _changed(reading.name)
-    return reading.layout.arrays(CompactTable(reading.columns, tuple(entries)), labels)
+    table = CompactTable(reading.columns, tuple(entries))
+    return reading.layout.arrays(table, labels, {name: Texts.joined(pieces) for name, pieces in texts.items()})
 
 
 def entries_of(column: Column, cells: Any, name: str) -> Entries:
@@ -202,6 +218,14 @@ def _distinct_texts(cells: Any, name: str) -> tuple[Any, NDArray[np.int64] | Non
     place = np.zeros(len(values), dtype=np.int64)
     place[used] = np.arange(used.size)
     return [values[code] for code in used], place[codes]
+
+
+def _texts(cells: Any, column: str, table: str) -> Texts:
+    what = f"column {column!r} of {table}"
+    values, places = _distinct_texts(cells, table)
+    if places is None:
+        values, places = distinct(cells_of(values, what))
+    return texts_of(values, places, what)
 
 
 class RawParquet(RawTable):
@@ -235,16 +259,8 @@ class RawParquet(RawTable):
             yield {column.name: entries_of(column.unbounded, batch[column.name], self._parts.name) for column in wanted}
 
     def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:
-        table = self._parts.name
         for batch in self._batches(names):
-            found = {}
-            for name in names:
-                what = f"column {name!r} of {table}"
-                values, places = _distinct_texts(batch[name], table)
-                if places is None:
-                    values, places = distinct(cells_of(values, what))
-                found[name] = texts_of(values, places, what)
-            yield found
+            yield {name: _texts(batch[name], name, self._parts.name) for name in names}
 
     def check(self) -> None:
         for _ in self.numbers(self.named("numeric", "date")):

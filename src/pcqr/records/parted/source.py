@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +24,8 @@ from pcqr.records.parted.selected import Selected
 from pcqr.records.parted.work import Layout
 from pcqr.records.predicates import Predicate
 from pcqr.records.source import Labelling, Positions, Records
-from pcqr.schema import Column
+from pcqr.schema import Column, Schema
+from pcqr.schema.raw import Floats, RawTable, Texts
 
 T = TypeVar("T")
 
@@ -76,6 +77,26 @@ class Parted(Records):
         """The records of a table in Parquet files: every cell is read and checked now, and not again."""
         table.check_columns(reading, drop)
         return cls.held(engine, read_part, table.parts, table.sizes, reading.layout, reading)
+
+    def read_by(self, schema: Schema) -> Parted:
+        """The same records, read by a schema that differs in the categories of texts alone. These are gone then.
+
+        Of a table whose texts were kept. What else a schema says of a column without bounds, such as `cuts`, changes no
+        cell.
+        """
+        layout, handles = Layout(schema.columns, self.labels), self._handles
+        if self._layout.texts:
+            handles = self._engine.hold(work.read_by, handles, self._layout, schema.columns)
+            self._engine.discard(self._handles)
+        return Parted(self._engine, handles, np.diff(self._ends, prepend=0).tolist(), layout)
+
+    def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, Floats]]:
+        """The cells of columns of numbers or dates, by name, part by part: NaN for a gap."""
+        return self._each(work.numbers, self._layout, tuple(names))
+
+    def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:
+        """The texts of columns that were kept, by name, part by part."""
+        return self._each(work.texts, tuple(names))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -170,7 +191,8 @@ class Parted(Records):
         return PartedGradientSums(self._engine, self._handles, self._layout, features, bound, self.size)
 
     def check_room(self, maps: Sequence[FeatureMap]) -> None:
-        self._engine.check_room(self.size * max(map(GradientSums.record_bytes, maps), default=0))
+        kept = max(map(GradientSums.record_bytes, maps), default=0)
+        self._engine.check_room(self.size * (self._layout.bytes_read_again + kept))
 
     def coinciding(self, shown: Points) -> int:
         found = np.zeros(shown.shape[0], dtype=np.bool_)
@@ -224,3 +246,28 @@ class Parted(Records):
             return pieces[0]
         X, y = (np.concatenate(each) for each in zip(*((piece.X, piece.y) for piece in pieces), strict=True))
         return InMemory.of_checked(X, y, self.labels)
+
+
+class RawParted(RawTable):
+    """The columns of records in parts, by their kinds. **Private.**
+
+    Parameters
+    ----------
+    records : Parted
+        Records that were read by these kinds, with the texts kept.
+    table : RawTable
+        The same table, of which the columns and what is assumed public of them are taken.
+    """
+
+    def __init__(self, records: Parted, table: RawTable) -> None:
+        self._records, self.size = records, records.size
+        self.columns, self.assumptions = table.columns, table.assumptions
+
+    def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, Floats]]:
+        return self._records.numbers(names)
+
+    def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:
+        return self._records.texts(names)
+
+    def check(self) -> None:
+        """Do nothing: every cell was read when the records were made."""

@@ -7,12 +7,13 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcqr.errors import ParameterError
 from pcqr.progress import tracked
@@ -178,8 +179,24 @@ class _Held:
     entries: tuple[_Entry, ...]
 
 
+class _Value(Mapping[str, NDArray[Any]]):
+    """A value on disk: an array is read when it is asked for, so that a question reads the columns that it needs."""
+
+    def __init__(self, held: _Held) -> None:
+        self._file, self._entries = held.file, {entry.name: entry for entry in held.entries}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._file.read(self._entries[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
 def _value(item: Any) -> Any:
-    return {entry.name: item.file.read(entry) for entry in item.entries} if isinstance(item, _Held) else item
+    return _Value(item) if isinstance(item, _Held) else item
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> memoryview:

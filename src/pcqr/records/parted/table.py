@@ -18,7 +18,7 @@ from pcqr.schema.label_column import LabelColumn
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A private table that need not fit into memory: `fit(ParquetTable(…), public=…)`, without `y`.
+    """A private table that need not fit into memory: `fit(ParquetTable(…))`, without `y`.
 
     It is read part by part, each cell once, and kept in compact form by an engine; the release is the same, to the
     last bit, as that of the same table in memory (docs/scaling.md).
@@ -31,7 +31,8 @@ class ParquetTable:
     label : str
         The column of the labels. Their names are the estimator's `classes`, or 0 and 1.
     schema : Schema or None, default None
-        The declared columns. None: as `fit` gets it, or as its public rows give it.
+        The declared columns. None: as `fit` gets it, or as its public rows give it. `PrivateClassifier` needs neither:
+        the types of the files say the kinds of the columns, and it buys the rest.
     drop : sequence of str, default ()
         Columns to leave out.
     engine : Engine or None, default None
@@ -77,8 +78,12 @@ class ParquetTable:
         """What the footers of the files say."""
         return ParquetParts.of(self.path)
 
-    def read(self, schema: Schema, names: Sequence[Any] | None) -> Parted:
-        """The records, with labels of these names; None: 0 and 1. Every cell is judged."""
+    def read(self, schema: Schema, names: Sequence[Any] | None, texts: Sequence[str] = ()) -> Parted:
+        """The records, with labels of these names; None: 0 and 1. Every cell is judged.
+
+        Of the columns called `texts` the texts are kept, too (`Parted.read_by`).
+        """
         label = LabelColumn(self.label, None if names is None else tuple(names))
         engine = Spool() if self.engine is None else self.engine
-        return Parted.read(engine, self.parts, Reading(str(self.path), schema.columns, label), self.drop)
+        reading = Reading(str(self.path), schema.columns, label, tuple(texts))
+        return Parted.read(engine, self.parts, reading, self.drop)

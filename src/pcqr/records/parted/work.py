@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,18 +18,28 @@ from pcqr.records.predicates import Predicate
 from pcqr.records.source import Labelling, Positions
 from pcqr.schema import Column
 from pcqr.schema.overlap import rows_in
+from pcqr.schema.raw import Floats, Texts
 from pcqr.schema.table import CompactTable
 
 T = TypeVar("T")
-LABELS = "labels"
+LABELS, _COLUMN = "labels", "column "
+_ROWS, _TEXTS, _ENDS, _KINDS = "rows of", "texts of", "ends of", "kinds of"
+"""Arrays of a column of texts: which text each row has, all texts in UTF-8, where each ends, and which are texts."""
+_TEXT, _GAP, _NONE = 0, 1, 2
+_PLACE = np.dtype(np.int32)
+"""A part has fewer rows than that."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is public of every part: the declared columns, and how many labels there are."""
+    """What is public of every part: the declared columns, and how many labels there are.
+
+    Of the columns called `texts` a part has the texts, too, so that another schema can read them.
+    """
 
     columns: tuple[Column, ...]
     labels: int
+    texts: tuple[str, ...] = ()
 
     @property
     def width(self) -> int:
@@ -38,21 +48,60 @@ class Layout:
 
     @property
     def record_bytes(self) -> int:
-        """What a record takes in the arrays of its part."""
-        return 1 + sum(column.compact([]).itemsize for column in self.columns)
+        """What a record takes in the arrays of its part, besides texts, each of which is there once a part."""
+        return 1 + sum(column.compact([]).itemsize for column in self.columns) + _PLACE.itemsize * len(self.texts)
 
-    def arrays(self, table: CompactTable, labels: Labels) -> dict[str, NDArray[np.generic]]:
+    @property
+    def bytes_read_again(self) -> int:
+        """What a record takes once more where another schema reads the texts."""
+        return replace(self, texts=()).record_bytes if self.texts else 0
+
+    def arrays(
+        self, table: CompactTable, labels: Labels, texts: Mapping[str, Texts] | None = None
+    ) -> dict[str, NDArray[np.generic]]:
         """A part, as an engine keeps it."""
-        return {_name(place): entries for place, entries in enumerate(table.entries)} | {LABELS: labels}
+        found = {_name(place): entries for place, entries in enumerate(table.entries)} | {LABELS: labels}
+        for name, held in (texts or {}).items():
+            found |= _packed(name, held)
+        return found
 
     def records(self, part: Arrays) -> Encoded:
         """The records of a part, which were checked when it was read."""
         entries = tuple(part[_name(place)] for place in range(len(self.columns)))
         return Encoded.of_checked(CompactTable(self.columns, entries), part[LABELS], self.labels)
 
+    def places(self, names: Collection[str]) -> list[int]:
+        """Where the columns of these names are."""
+        return [place for place, column in enumerate(self.columns) if column.name in names]
+
 
 def _name(place: int) -> str:
-    return f"column {place}"
+    return f"{_COLUMN}{place}"
+
+
+def _packed(name: str, held: Texts) -> dict[str, NDArray[np.generic]]:
+    """Texts as arrays: an engine keeps nothing else."""
+    encoded = [b"" if text is None else text.encode() for text in held.texts]
+    return {
+        f"{_ROWS} {name}": held.places.astype(_PLACE),
+        f"{_TEXTS} {name}": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        f"{_ENDS} {name}": np.cumsum([len(each) for each in encoded], dtype=np.int64),
+        f"{_KINDS} {name}": np.array(
+            [_TEXT if text is not None else _GAP if is_gap else _NONE for text, is_gap in zip(*held[::2], strict=True)],
+            dtype=np.uint8,
+        ),
+    }
+
+
+def _unpacked(part: Arrays, name: str) -> Texts:
+    content, ends, kinds = (
+        part[f"{_TEXTS} {name}"].tobytes(),
+        part[f"{_ENDS} {name}"].tolist(),
+        part[f"{_KINDS} {name}"],
+    )
+    spans = zip([0, *ends], ends, kinds.tolist(), strict=False)
+    texts = [content[start:end].decode() if kind == _TEXT else None for start, end, kind in spans]
+    return Texts(texts, part[f"{_ROWS} {name}"], (kinds == _GAP).tolist())
 
 
 def whole(part: Arrays) -> Arrays:
@@ -67,8 +116,8 @@ def labels_of(part: Arrays) -> Labels:
 
 
 def rows_at(part: Arrays, positions: Positions) -> Arrays:
-    """The records at these positions within the part."""
-    return {name: entries[positions] for name, entries in part.items()}
+    """The records at these positions within the part, without their texts."""
+    return {name: part[name][positions] for name in part if name == LABELS or name.startswith(_COLUMN)}
 
 
 def labels_at(part: Arrays, positions: Positions) -> Labels:
@@ -91,6 +140,25 @@ def taught(pieces: Sequence[Arrays], own: tuple[Any, ...], layout: Layout, teach
     """What `teach` makes of the records of several pieces; `own` are their order and its other arguments."""
     back, *others = own
     return teach(layout.records(joined(pieces, back)).gathered(), *others)
+
+
+def numbers(part: Arrays, layout: Layout, names: Collection[str]) -> dict[str, Floats]:
+    """The cells of columns of numbers or dates, by name: NaN for a gap."""
+    return {layout.columns[place].name: part[_name(place)] for place in layout.places(names)}
+
+
+def texts(part: Arrays, names: Collection[str]) -> dict[str, Texts]:
+    """The texts of columns that were kept, by name."""
+    return {name: _unpacked(part, name) for name in names}
+
+
+def read_by(part: Arrays, layout: Layout, columns: Sequence[Column]) -> Arrays:
+    """The part as other columns read it, which differ in the categories of texts alone. The texts are left out."""
+    found = {LABELS: part[LABELS]}
+    for place, column in enumerate(columns):
+        is_text = column.name in layout.texts
+        found[_name(place)] = _unpacked(part, column.name).read_by(column) if is_text else part[_name(place)]
+    return found
 
 
 def relabelled(part: Arrays, layout: Layout, labelling: Labelling) -> Arrays:
