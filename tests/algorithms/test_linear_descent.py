@@ -109,6 +109,23 @@ def test_the_loop_is_gradient_descent_with_this_noise(features: FeatureMap, clas
     np.testing.assert_allclose(theta_of(found)[:, features.size :], cells, atol=0.02 * np.abs(plain).max())
 
 
+@EACH_MAP
+@pytest.mark.parametrize("classes", [2, 3])
+def test_margins_of_mostly_ferns_are_a_quarter_longer_and_labels_the_same(features: FeatureMap, classes: int) -> None:
+    """By a public factor after the last sum, so that the noise and what is asked of the records are the same."""
+    (X, y), plan = some_records(300, 1, classes), a_plan(features, 300, 9, classes=classes)
+    entropies = [SeededEntropy(5) for _ in range(4)]
+    short, *others, long = (
+        descend(features, InMemory(X, y, classes), replace(plan, features=name), entropy)
+        for name, entropy in zip(("plain", "some ferns", "dense", "mostly ferns"), entropies, strict=True)
+    )
+    assert others == [short, short]
+    assert len({entropy.bytes(8) for entropy in entropies}) == 1, "as much noise"
+    points = np.random.default_rng(2).normal(size=(500, 3))
+    np.testing.assert_allclose(long.decision_function(points), 1.25 * short.decision_function(points), atol=1e-4)
+    np.testing.assert_array_equal(long.predict(points), short.predict(points))
+
+
 def test_the_order_of_the_records_does_not_matter() -> None:
     X, y = some_records(200, 2)
     order = np.random.default_rng(0).permutation(200)

@@ -37,6 +37,10 @@ Floats = NDArray[np.float64]
 Shape = tuple[int, int, int, int]
 """p, L, d and the share of a feature map."""
 
+LENGTHENED = 1.25
+"""What published weights on the map "mostly ferns" are multiplied by. Descent ends before the many cells have grown:
+margins would be too small for the probabilities that are made of them (docs/models.md)."""
+
 
 def descend(
     features: FeatureMap,
@@ -52,8 +56,9 @@ def descend(
 
     Steps begin at 0. The weights are the mean of those after each of the last quarter of the steps (`last_quarter`);
     cells are then rounded to 8 bits. With empirical Bayes they are the mean of a posterior after the last sum. The
-    `public` rows say how vectors vary then, and `share` how common label 1 is, if that was released. Progress is
-    reported under the name `called`.
+    `public` rows say how vectors vary then, and `share` how common label 1 is, if that was released. Weights of mostly
+    ferns are `LENGTHENED`, all by the same public factor, which leaves labels as they are. Progress is reported under
+    the name `called`.
     """
     check_records(features, records, plan)
     posterior = EmpiricalBayes(features, public, _by_label(records), share) if plan.is_empirical_bayes else None
@@ -65,7 +70,8 @@ def descend(
         descent.advance(total, discrete_gaussians(plan.scale, plan.blocks * plan.coordinates, entropy))
         if step > plan.steps - kept:
             descent.keep()
-    return LinearClassifier.of(features, plan.classes, *_parts(descent.mean(kept), plan))
+    length = LENGTHENED if plan.features == "mostly ferns" else 1.0
+    return LinearClassifier.of(features, plan.classes, *_parts(length * descent.mean(kept), plan))
 
 
 def _by_label(records: Records) -> tuple[float, float]:
