@@ -24,6 +24,7 @@ from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.noise import discrete_gaussians
 from pcqr.plan import LinearStage, composition
+from pcqr.plan.linear import MapName
 from pcqr.records import InMemory
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.ferns import Ferns
@@ -114,10 +115,11 @@ def test_the_loop_is_gradient_descent_with_this_noise(features: FeatureMap, clas
 def test_margins_of_mostly_ferns_are_a_quarter_longer_and_labels_the_same(features: FeatureMap, classes: int) -> None:
     """By a public factor after the last sum, so that the noise and what is asked of the records are the same."""
     (X, y), plan = some_records(300, 1, classes), a_plan(features, 300, 9, classes=classes)
-    entropies = [SeededEntropy(5) for _ in range(4)]
+    names: tuple[MapName, ...] = ("plain", "some ferns", "dense", "mostly ferns")
+    entropies = [SeededEntropy(5) for _ in names]
     short, *others, long = (
         descend(features, InMemory(X, y, classes), replace(plan, features=name), entropy)
-        for name, entropy in zip(("plain", "some ferns", "dense", "mostly ferns"), entropies, strict=True)
+        for name, entropy in zip(names, entropies, strict=True)
     )
     assert others == [short, short]
     assert len({entropy.bytes(8) for entropy in entropies}) == 1, "as much noise"
