@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.releases import Forbidden
 
-from pcqr import PrivateClassifier, Schema
+from pcqr import Groups, PrivateClassifier, Schema
 from pcqr.algorithms.predicates import MOST_CATEGORIES, private_schema
 from pcqr.algorithms.published import publish_weighed
 from pcqr.entropy import SeededEntropy
@@ -27,7 +27,7 @@ from pcqr.models import PublishedModel
 from pcqr.plan import DrawStage, LeafCountsStage, LinearStage, PredicatesStage, Sequence
 from pcqr.plan.composition import parts_of
 from pcqr.planning.predicates import GRID_CUTS
-from pcqr.records import InMemory
+from pcqr.records import InMemory, Persons
 from pcqr.records.in_memory import RawRecords
 from pcqr.release.account import Account
 from pcqr.schema import Column
@@ -298,10 +298,79 @@ def test_a_cell_of_another_kind_is_refused_before_anything_is_spent() -> None:
         assert classifier.has_spent is False
 
 
-def test_persons_and_weights_are_refused_unless_nothing_is_looked_at() -> None:
+def bought_of(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The tables that predicates are bought of from now on."""
+    seen: list[Any] = []
+
+    def watched(table: Any, *others: Any) -> Schema:
+        seen.append(table)
+        return private_schema(table, *others)
+
+    monkeypatch.setattr(private_classifier, "private_schema", watched)
+    return seen
+
+
+IDS = np.concatenate([np.arange(2_000), np.arange(2_000), np.full(2_000, 1_999)])
+"""Of 2,000 persons: two rows each, and more than 2,000 of the last one."""
+
+
+@pytest.mark.filterwarnings("ignore::pcqr.errors.NothingPublic")
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("is_array", [False, True])
+def test_of_persons_one_row_of_each_is_asked(rows: int, is_array: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = bought_of(monkeypatch)
+    X: Any = NUMBERS.copy() if is_array else FRAME.assign(age=np.arange(6_000.0))
+    if is_array:
+        X[:, 0] = np.arange(6_000.0)
+    classifier = PrivateClassifier(3.0, method="tree", types=None, entropy=0).fit(X, Y, groups=Groups(IDS, rows))
+    (raw,) = seen
+    name = "x0" if is_array else "age"
+    chosen = np.concatenate([block[name] for block in raw.numbers([name])]).astype(int)
+    assert raw.size == classifier.n_records_ == 2_000
+    assert sorted(IDS[chosen]) == list(range(2_000)), "each person once"
+    assert (chosen >= 2_000).mean() == pytest.approx(0.5, abs=0.06), "chosen by coins"  # false alarm: below 1e-6
+    assert (np.diff(IDS[chosen]) > 0).mean() == pytest.approx(0.5, abs=0.07), "in a secret order"
+    guarantee = classifier.guarantee_
+    assert guarantee.unit.plural == "persons"
+    assert private_classifier.BOUGHT_OF_PERSONS in guarantee.steps
+    assert guarantee.within(3.0, 1e-6)
+    planned = PrivateClassifier(3.0, method="tree", types=None if is_array else TYPES).plan(
+        2_000, 3 if is_array else None, persons=True
+    )
+    assert planned.stage == classifier.plan_.stage
+    assert planned.guarantee.steps == guarantee.steps
+    assert (planned.guarantee.epsilon, planned.guarantee.unit) == (guarantee.epsilon, guarantee.unit)
+
+
+def test_all_rows_of_persons_are_read_by_what_was_bought(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Any] = []
+
+    def published(*given: Any, **_: Any) -> tuple[None, None]:
+        taken.append(given[2])
+        return None, None
+
+    monkeypatch.setattr(private_classifier, "private_schema", lambda *_: SHOWN)
+    monkeypatch.setattr(private_classifier, "publish_weighed", published)
+    PrivateClassifier(3.0, method="tree", entropy=0).fit(FRAME, Y, groups=IDS)
+    (persons,) = taken
+    assert isinstance(persons, Persons)
+    rows = persons.part(np.arange(2_000))
+    order = np.argsort(IDS, kind="stable")
+    assert np.array_equal(rows.X, SHOWN.encode(FRAME)[order])
+    assert np.array_equal(rows.y, Y[order])
+
+
+def test_persons_of_one_row_get_what_is_bought_of_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Persons, "one_row_each", lambda self, _: np.arange(self.size))  # no coin is tossed
+    records = PrivateClassifier(1.0, entropy=0).fit(FRAME, Y)
+    persons = PrivateClassifier(1.0, entropy=0).fit(FRAME, Y, groups=np.arange(6_000)[::-1])
+    assert records.schema_ == persons.schema_
+    assert records.hypothesis_.to_json() == persons.hypothesis_.to_json()
+    assert records.plan_.stage == persons.plan_.stage
+
+
+def test_persons_below_the_limit_and_records_with_weights_get_the_grid() -> None:
     ids = np.arange(6_000) // 2
-    with pytest.raises(ParameterError, match=r"groups must be given with `public` rows \(30 will do\)"):
-        PrivateClassifier(2.0, entropy=Forbidden()).fit(FRAME, Y, groups=ids)
     with pytest.warns(NothingPublic, match="records with weights cannot buy cuts"):
         weighed = PrivateClassifier(2.0, entropy=0).fit(FRAME, Y, sample_weight=np.ones(6_000))
     with pytest.warns(NothingPublic, match="records with weights cannot buy cuts"):

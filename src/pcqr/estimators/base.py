@@ -174,7 +174,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
                 check_width(public, table.width)
             shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
             known = Known(table.size, table.width, shown, schema, has_row_weights=sample_weight is not None)
-            known = self._supposed(known if raw is None else known.of(raw.columns), persons=groups is not None)
+            known = self._supposed(known if raw is None else known.of(raw.columns))
             hypotheses = self._prepared(hypotheses, known)
             hypotheses.check_width(known.features)
             names, records, assumptions = table.named(self.classes, hypotheses, known.texts)
@@ -202,7 +202,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             is_private = entropy.is_private and (schema is None or schema.is_private)
             guarantee = plan.guarantee.drawn_with(private_entropy=is_private).assuming(*assumptions)
             if groups is not None:
-                guarantee = self._about_persons(guarantee, hypotheses)
+                guarantee = self._about_persons(guarantee, hypotheses, known)
             warn_if_weak(guarantee, n)
             warn_if_unanswered(plan)
             warn_if_nothing_learned(self._shortfall(hypotheses, known))
@@ -291,7 +291,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         columns = self._declared(hypotheses) if public is None and schema is None else ()
         schema = schema_of_kinds(columns) if columns else schema
         known = Known(records, width_of(features, shown, schema), shown, schema, has_row_weights=weights)
-        known = self._supposed(known.of(columns), persons=persons)
+        known = self._supposed(known.of(columns))
         width = known.features
         hypotheses = self._prepared(hypotheses, known)
         hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
@@ -302,7 +302,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         plan = self._make_plan(self._request(hypotheses, records, width, points), known)
         hypotheses.check_work(plan.stages.work(records), width)
         if persons:
-            plan = replace(plan, guarantee=self._about_persons(plan.guarantee, hypotheses))
+            plan = replace(plan, guarantee=self._about_persons(plan.guarantee, hypotheses, known))
         return hypotheses, plan, known
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -385,7 +385,12 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         """Return how the rows of a person are bounded (proofs/persons.md). By default one row of each is sampled."""
         return "one row"
 
-    def _about_persons(self, guarantee: Guarantee, hypotheses: HypothesisClass) -> Guarantee:
+    def _about_persons(
+        self,
+        guarantee: Guarantee,
+        hypotheses: HypothesisClass,
+        known: Known,  # noqa: ARG002
+    ) -> Guarantee:
         return guarantee.for_persons(HEARD[self._hears(hypotheses)])
 
     def _check_persons(self, hypotheses: HypothesisClass, groups: Any = None) -> None:
@@ -423,7 +428,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         """Return the columns whose kinds are declared, for such an estimator."""
         return ()
 
-    def _supposed(self, known: Known, *, persons: bool) -> Known:  # noqa: ARG002
+    def _supposed(self, known: Known) -> Known:
         """Return `known` with what takes the place of public things where there are none."""
         return known
 

@@ -48,7 +48,7 @@ from pcqr.planning.classifiers.recipes import rarest_for
 from pcqr.planning.classifiers.rule import FEWEST, Choice, Method, choose, trees_for
 from pcqr.planning.expected.shortfall import nothing_learned
 from pcqr.planning.predicates import MOST_ON_GRID, SAFE_FROM, Purchase, grid_schema, predicates_recipe, widest_schema
-from pcqr.records import Encoded, ParquetTable, Records
+from pcqr.records import Encoded, ParquetTable, Persons, Records
 from pcqr.records.in_memory import RawRecords, plain_columns
 from pcqr.records.on_device import OnDevice
 from pcqr.records.parted import Parted
@@ -65,6 +65,7 @@ from pcqr.schema.stand_in import cut_further, has_cuts, stand_in_rows
 ON_A_GRID = "cuts at powers of √2, which suit no table in particular"
 _DEEPEST_ON_GRID, _MOST_AT_DEPTH_3 = 3, 550
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
+BOUGHT_OF_PERSONS = "predicates are bought of one row of each person, chosen by a secret coin"
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
 
 
@@ -342,7 +343,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             return ()
         return raw_columns(dict.fromkeys(self.types, ""), self.types, "types")[0]
 
-    def _supposed(self, known: Known, *, persons: bool) -> Known:
+    def _supposed(self, known: Known) -> Known:
         is_declared = self.trees is not None and self.trees.is_fixed
         if not (known.is_nothing or known.columns) or is_declared or self._is_dense(known):
             return known
@@ -353,8 +354,6 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if buys else None
         if recipe is None:
             return replace(known, schema=grid_schema(columns, gaps=has_names), columns=columns)
-        if persons:
-            raise ParameterError("groups", "given with `public` rows (30 will do) or a `schema`", "ids alone")
         schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
         return replace(known, schema=schema, columns=columns, recipe=recipe, features=len(schema.features))
 
@@ -388,6 +387,10 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
     def _assumed(self, known: Known) -> tuple[str, ...]:
         return (MADE_PUBLICLY,) if self._is_dense(known) else ()
+
+    def _about_persons(self, guarantee: Guarantee, hypotheses: HypothesisClass, known: Known) -> Guarantee:
+        found = super()._about_persons(guarantee, hypotheses, known)
+        return found if known.recipe is None else found.explained(BOUGHT_OF_PERSONS)
 
     def _is_dense(self, known: Known) -> bool:
         """Are the columns themselves the features? Decided by public things."""
@@ -546,7 +549,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         first, *rest = stage.stages if isinstance(stage, Stages) else (stage,)
         if not isinstance(first, PredicatesStage) or known.recipe is None:
             raise AssertionError("A plan that buys predicates begins with their stage.")
-        schema = private_schema(raw_table(given), first, entropy)
+        schema = private_schema(raw_table(given, entropy), first, entropy)
         if given.raw is None:
             schema = Schema(tuple(replace(column, missing=False) for column in schema.columns))
         else:
@@ -560,15 +563,21 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         return made, None if given.raw is None else schema, given, following
 
 
-def raw_table(given: Given) -> RawTable:
-    """Return the private table that predicates are bought of."""
-    if given.raw is None:
-        return RawRecords(given.records)
-    return RawParted(given.records, given.raw) if isinstance(given.records, Parted) else given.raw
+def raw_table(given: Given, entropy: Entropy) -> RawTable:
+    """Return the private table that predicates are bought of: of persons one row each, chosen by secret coins."""
+    records, raw = given.records, given.raw
+    if isinstance(records, Persons):
+        chosen = records.one_row_each(entropy)
+        return raw.rows(chosen) if isinstance(raw, RawInMemory) else RawRecords(records.source.rows(chosen))
+    if raw is None:
+        return RawRecords(records)
+    return RawParted(records, raw) if isinstance(records, Parted) else raw
 
 
 def read_again(records: Records, raw: RawTable, schema: Schema) -> Records:
     """Return the records of a table of known kinds, read by the schema that was bought."""
+    if isinstance(records, Persons):
+        return records.over(read_again(records.source, raw, schema))
     if isinstance(records, Parted):
         return records.read_by(schema)
     if isinstance(records, Encoded) and isinstance(raw, RawInMemory):

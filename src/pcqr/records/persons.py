@@ -76,7 +76,11 @@ class Persons(WeighedRows):
         return self._rows.rows(self._of(positions)[0]).gathered()
 
     def one_each(self, entropy: Entropy) -> Records:
-        """One row of each person, by a secret coin each, in a secret order: ordinary records, one of each person.
+        """One row of each person, by a secret coin each, in a secret order: ordinary records, one of each person."""
+        return self._rows.rows(self.one_row_each(entropy))
+
+    def one_row_each(self, entropy: Entropy) -> IntArray:
+        """Where these rows are in `source`.
 
         Ids number the persons, so that a new id may renumber all of them: the order must not be that of the numbers.
         """
@@ -84,13 +88,17 @@ class Persons(WeighedRows):
         for count in np.unique(self._counts):
             alike = np.flatnonzero(self._counts == count)
             coins[alike] = entropy.below(int(count), alike.size)
-        return self._rows.rows(self._places[self._starts + coins][entropy.permutation(self.size)])
+        found: IntArray = self._places[self._starts + coins][entropy.permutation(self.size)]
+        return found
 
     def relabelled(self, labelling: Labelling) -> Persons:
         return self._with(self._rows.relabelled(labelling), self._places, self._counts)
 
     def kept(self) -> Persons:
         return self._with(self._rows.kept(), self._places, self._counts)
+
+    def over(self, rows: Records) -> Persons:
+        return self._with(rows, self._places, self._counts)
 
     def weighed(self, by_label: ByLabel) -> Persons:
         made = self._with(self._rows, self._places, self._counts)

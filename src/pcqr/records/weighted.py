@@ -53,6 +53,15 @@ class WeighedRows(Records):
     def _weights(self) -> IntArray:
         """What each of `_places` counts. Private."""
 
+    @property
+    def source(self) -> Records:
+        """All rows, each as a record of its own that counts one."""
+        return self._rows
+
+    @abstractmethod
+    def over(self, rows: Records) -> WeighedRows:
+        """The same records, whose rows were read otherwise: `rows` has those of `source` in their order."""
+
     @abstractmethod
     def weighed(self, by_label: ByLabel) -> WeighedRows:
         """The same records, where one of each label counts `by_label` at most, in `WHOLE`ths."""
@@ -159,6 +168,9 @@ class Weighted(WeighedRows):
         self._by_row = check_by_row(by_row, records.size)
         self.class_weights = check_by_label(by_label, records.labels)
         self.size, self.width, self.labels = records.size, records.width, records.labels
+
+    def over(self, rows: Records) -> Weighted:
+        return Weighted(rows, self.class_weights, self._by_row)
 
     def weighed(self, by_label: ByLabel) -> Weighted:
         return Weighted(self._rows, by_label, self._by_row)

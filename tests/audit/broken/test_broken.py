@@ -74,6 +74,7 @@ def test_every_broken_mechanism_is_there() -> None:
         "one random stream",
         "cuts across parts",
         "groups split over teachers",
+        "cuts of all rows of persons",
         "weights above one",
         "counts of labels with noise for one",
         "noise for one cell",

@@ -13,7 +13,7 @@ floats          Laplace noise in floating point
 buffers         draws that are given up when they run long; one buffer of noise for two workers
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records
 parties         noise for a party that moves one point
-persons         somebody's rows at several teachers
+persons         somebody's rows at several teachers; cuts of all rows
 weights         a record that counts twice; counts of labels with noise for one
 classifiers     noise for adding, where a record is replaced; no noise in empty cells or on a comparison; vectors
                 relative to the longest; a tree, pilots, a comparison or an option not paid for, or chosen by records;

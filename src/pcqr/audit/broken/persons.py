@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.committees import PollSession
-from pcqr.audit.exact.cases.persons import Person, PersonTable
+from pcqr.audit.exact.cases.persons import Person, PersonTable, TreeOnCutsOfPersons
+from pcqr.audit.exact.cases.predicates import cuts_stage
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.thresholds import Thresholds
@@ -34,6 +35,13 @@ def _visits(label: int) -> PersonTable:
     return PersonTable.of((HEALTHY, ((1.0, label), (1.0, label))))
 
 
+def _often(place: float) -> PersonTable:
+    """Two with four rows each: somebody in the middle, and somebody at this place."""
+    return PersonTable.of((((1.0, 0),) * 4, ((place, 0),) * 4))
+
+
+ON_CUTS = TreeOnCutsOfPersons(cuts_stage(2, 1, 1.0), 3)
+
 BUGS: Sequence[Bug] = (
     bug(
         "groups split over teachers",
@@ -43,5 +51,14 @@ BUGS: Sequence[Bug] = (
         broken=PersonPoll(1.0, together=False),
         correct=PersonPoll(1.0, together=True),
         neighbours=(_visits(1), _visits(0)),
+    ),
+    bug(
+        "cuts of all rows of persons",
+        "Cuts are drawn among all rows, and paid for as though everybody had one: somebody with many rows moves the "
+        "middle by as many.",
+        claim=ON_CUTS.claimed.for_persons("records are persons"),
+        broken=replace(ON_CUTS, of_all_rows=True),
+        correct=ON_CUTS,
+        neighbours=(_often(0.0), _often(2.0)),
     ),
 )

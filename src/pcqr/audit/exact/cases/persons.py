@@ -1,7 +1,7 @@
 """Persons instead of records: all rows of one are replaced, by fewer or by more, and everything else stays.
 
-The cases of other rooms on tables of persons: votes, committees, published trees, a step of the linear classifier, and
-relabelling on one row of each.
+The cases of other rooms on tables of persons: votes, committees, published trees, a step of the linear classifier, cuts
+and relabelling on one row of each.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.log import PrivLabel
+from pcqr.algorithms.sspp import sspp
 from pcqr.audit.exact.cases.classifiers import (
     FERNS,
     UNEVEN_FERNS,
@@ -24,10 +25,12 @@ from pcqr.audit.exact.cases.classifiers import (
     gradient_step_plan,
 )
 from pcqr.audit.exact.cases.committees import KINDS, poll_case
+from pcqr.audit.exact.cases.predicates import TreeOnCuts, cuts_stage, trees_on
 from pcqr.audit.exact.cases.publication import sspp_case
 from pcqr.audit.exact.cases.tables import Pairs, Record, Table
 from pcqr.audit.exact.cases.votes import DISSENTING, ONE_SIDED, UNANIMOUS, ag_priv_cl_case, sub_samp_case, votes_case
 from pcqr.audit.exact.verify import Case
+from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
@@ -85,6 +88,19 @@ LASTS: tuple[Person, ...] = (
 CUTS = tuple(Predicate(0, cut) for cut in (0.5, 1.5))
 
 
+@dataclass(frozen=True)
+class TreeOnCutsOfPersons(TreeOnCuts):
+    """Cuts of one row of each person or, broken, `of_all_rows`, and then a tree that asks at them, of weighted rows."""
+
+    of_all_rows: bool = False
+
+    def __call__(self, table: PersonTable, entropy: Entropy) -> str:  # type: ignore[override]  # no other table
+        persons = table.source()
+        rows = persons.source if self.of_all_rows else persons.source.rows(persons.one_row_each(entropy))
+        cuts = self.cuts(rows.gathered().X[:, 0].astype(np.int64), entropy)
+        return f"cuts {cuts}, {in_full(sspp(trees_on(cuts), persons, None, self.draw, entropy))}"
+
+
 def _one_row_each(plan: VoteStage, table: PersonTable, entropy: Entropy) -> PrivLabel:
     return ag_priv_cl(Thresholds(), table.source().one_each(entropy), None, plan, entropy)
 
@@ -111,6 +127,10 @@ def person_cases(*, full: bool) -> Iterator[Case]:
     for features, bound in ((FERNS, 16), (UNEVEN_FERNS, 8)):
         few = two if full else two[:4]
         yield about_persons(gradient_step_case(features, gradient_step_plan(features, bound, 1.0), few, 0.01))
+    bought = TreeOnCutsOfPersons(cuts_stage(3, 2 if full else 1, 1.0), 3)
+    name = f"Private cuts of one row of each, then a tree on them: n = 3, L = {bought.stage.levels}, ε₀ = 1, η = 0.5"
+    pairs = replacing_the_last_person((ONCE, OF_TWO_MINDS), LASTS[:4])
+    yield about_persons(Case.once(name, bought.claimed, pairs, bought))
     plan = VoteStage(3, 3, 3, 0.5, ONE_SIDED)
     yield about_persons(ag_priv_cl_case(DecisionTrees(depth=1, predicates=CUTS[:1]), plan, three[:3], rounds))
     claimed = account(plan, Context(Thresholds(), plan.records, 1))
