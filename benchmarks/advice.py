@@ -183,7 +183,7 @@ def without_privacy(task: Task) -> Labels:
 
 def cut_down(task: Task, whole: Frames, records: int) -> tuple[Task, Frames]:
     rows = np.random.default_rng(records).permutation(task.y.size)[:records]
-    fewer = whole._replace(X=whole.X.iloc[rows], y=whole.y[rows])
+    fewer = replace(whole, X=whole.X.iloc[rows], y=whole.y[rows])
     return replace(task, X=task.X[rows], y=task.y[rows]), fewer
 
 

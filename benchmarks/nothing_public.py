@@ -25,7 +25,7 @@ import multiprocessing
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -89,7 +89,8 @@ class Job(NamedTuple):
     run: int
 
 
-class Frames(NamedTuple):
+@dataclass(frozen=True)
+class Frames:
     """Rows as typed frames that nobody has encoded, and their labels."""
 
     X: pd.DataFrame
@@ -194,7 +195,7 @@ def shifted(task: Frames) -> Frames:
     def moved(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.assign(**{name: rows[name] + by[name] for name in numbers})
 
-    return Frames(moved(task.X), task.y, moved(task.public), moved(task.X_test), task.y_test)
+    return replace(task, X=moved(task.X), public=moved(task.public), X_test=moved(task.X_test))
 
 
 def independent(rows: pd.DataFrame) -> pd.DataFrame:
