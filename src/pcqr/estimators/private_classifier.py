@@ -55,7 +55,7 @@ from pcqr.records.parted import Parted
 from pcqr.records.parted.parquet import RawParquet
 from pcqr.records.parted.source import RawParted
 from pcqr.records.predicates import Predicates
-from pcqr.records.weighted import ByLabel, weighed
+from pcqr.records.weighted import ByLabel, WeighedRows, weighed
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
 from pcqr.schema.cells import listed
@@ -349,9 +349,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             return known
         columns, has_names = known.columns or plain_columns(known.features), bool(known.columns)
         has_texts = any(column.kind == "categorical" for column in columns)
-        is_weighed = known.has_row_weights or self.class_weight is not None  # no predicates are bought of these
-        buys = self.delta > 0 and not is_weighed
-        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if buys else None
+        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if self.delta > 0 else None
         if recipe is None:
             return replace(known, schema=grid_schema(columns, gaps=has_names), columns=columns)
         schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
@@ -371,8 +369,6 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             texts = [column.name for column in known.columns if column.kind == "categorical"]
             left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
             why = "n·ε is too small to buy cuts" if self.delta else "δ = 0 buys no cuts"
-            if known.has_row_weights or self.class_weight is not None:
-                why = "records with weights cannot buy cuts"
             message = f"Nothing public says where to cut numbers, and {why}. They get {ON_A_GRID}.{left_out}"
         elif known.records * self.epsilon < SAFE_FROM and told & {"numeric", "date"}:
             message = (
@@ -564,19 +560,22 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
 
 def raw_table(given: Given, entropy: Entropy) -> RawTable:
-    """Return the private table that predicates are bought of: of persons one row each, chosen by secret coins."""
+    """Return the private table that predicates are bought of: of persons one row each, chosen by secret coins.
+
+    Records count one each here, whatever their weights.
+    """
     records, raw = given.records, given.raw
     if isinstance(records, Persons):
         chosen = records.one_row_each(entropy)
         return raw.rows(chosen) if isinstance(raw, RawInMemory) else RawRecords(records.source.rows(chosen))
     if raw is None:
-        return RawRecords(records)
+        return RawRecords(records.source if isinstance(records, WeighedRows) else records)
     return RawParted(records, raw) if isinstance(records, Parted) else raw
 
 
 def read_again(records: Records, raw: RawTable, schema: Schema) -> Records:
     """Return the records of a table of known kinds, read by the schema that was bought."""
-    if isinstance(records, Persons):
+    if isinstance(records, WeighedRows):
         return records.over(read_again(records.source, raw, schema))
     if isinstance(records, Parted):
         return records.read_by(schema)
