@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,9 +28,11 @@ from pcqr import (
 )
 from pcqr.algorithms.sub_samp import StableVotes
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.errors import NothingLearned
 from pcqr.estimators.answering import first_batch_cost
 from pcqr.estimators.given import Known
 from pcqr.hypotheses import DecisionTrees, Intervals, Stumps, Thresholds
+from pcqr.planning.classifiers.rule import least_strength
 from pcqr.schema import Column, Schema
 
 
@@ -396,6 +399,20 @@ def test_several_classes_can_be_declared_with_the_class_or_by_name() -> None:
     assert any("read from y" in assumption for assumption in read.guarantee_.assumptions)
     with pytest.raises(ParameterError, match="two label names"):
         AgnosticRelease(DecisionTrees(depth=2, labels=3), epsilon=2.0, entropy=Forbidden()).fit(X, y, public=public)
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_where_a_tree_can_learn_nothing_fit_and_plan_say_so_before_anything_is_drawn(labels: int) -> None:
+    (X, y), public = steps(2_000), np.arange(0.05, 1.0, 0.1)[:, None]
+    asks_nine = DecisionTrees(depth=2, labels=labels)
+    enough = math.ceil(least_strength(9, labels) / 0.1)
+    SemiPrivateLearner(asks_nine, 0.1).plan(enough, public=public)  # warnings are errors
+    told = f"9 predicates and {labels} classes: expect no more than the most common label. Take n ≥ {enough} at"
+    with pytest.warns(NothingLearned, match=told):
+        SemiPrivateLearner(asks_nine, 0.1).plan(enough - 1, public=public)
+    with pytest.raises(NothingLearned, match=told):
+        SemiPrivateLearner(asks_nine, 0.1, entropy=Forbidden()).fit(X[: enough - 1], y[: enough - 1], public=public)
+    SemiPrivateLearner(Stumps(), 0.1).plan(2, public=public)  # the bound is about trees
 
 
 @pytest.mark.filterwarnings("ignore::pcqr.errors.PublicRowsCoincide")  # two columns, cut off at public bounds
