@@ -459,7 +459,11 @@ class MakeSchema(Charging):
         int | None, typer.Option(min=1, help="The most categories that a column keeps. Default: 100.")
     ] = None
     person: Annotated[
-        str | None, typer.Option(help="Refused: private schemas are proved for single records alone.", hidden=True)
+        str | None,
+        typer.Option(
+            help="The column that says whose each row is: the guarantee is then about persons, and one row of each is "
+            "asked. It is no feature. With --private alone."
+        ),
     ] = None
     account: AccountOption = None
     account_anchor: AccountAnchorOption = None
@@ -472,6 +476,10 @@ class MakeSchema(Charging):
     @property
     def inputs(self) -> tuple[Path, ...]:
         return (self.file,)
+
+    @property
+    def not_features(self) -> tuple[str, ...]:
+        return (*self.drop, *(() if self.person is None else (self.person,)))
 
 
 @dataclass(frozen=True, kw_only=True)
