@@ -208,7 +208,6 @@ def test_persons_are_asked_for_one_row_each(private: Path, file: str) -> None:
     assert (told["records"], told["plan"]["records"], told["plan"]["numeric"]) == (RECORDS // 2, RECORDS // 2, 1)
     result = release(private, "--person", "who", "--seed", "3", file=file, given=given)
     assert result.exit_code == 0, result.output
-    assert "replace one person" in said(result) or "one person" in said(result)
     types = {"age": "numeric", "job": "categorical"}
     read = read_table(private / file)
     expected = Schema.private(read, 1.0, types=types, drop=("income", "who"), groups=ids, entropy=3)  # type: ignore[arg-type]
@@ -218,12 +217,14 @@ def test_persons_are_asked_for_one_row_each(private: Path, file: str) -> None:
     assert written.guarantee.unit == PERSON
     bad = ["", *ids[1:]]
     write_table(private / "bad.csv", table | {"who": bad})
-    refused = release(private, "--person", "who", file="bad.csv")
+    other = ("--out", str(private / "other.toml"))
+    refused = release(private, "--person", "who", *other, file="bad.csv")
     assert refused.exit_code == 2
     assert "person column 'who'" in said(refused)
     (private / "folder").mkdir()
     write_table(private / "folder" / "0.parquet", table)
-    assert "put its rows into one .parquet file" in said(release(private, "--person", "who", file="folder", given=()))
+    in_parts = release(private, "--person", "who", *other, file="folder", given=())
+    assert "put its rows into one .parquet file" in said(in_parts)
 
 
 def test_a_dry_run_reads_no_cell(private: Path) -> None:
