@@ -22,6 +22,7 @@ from pcqr.entropy import SeededEntropy
 from pcqr.errors import AccountExhausted, DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import Predicate
 from pcqr.models import PublishedModel
 from pcqr.plan import ClassCountsStage, DrawStage, LeafCountsStage, LinearStage, PredicatesStage, Sequence
@@ -445,3 +446,14 @@ def test_trees_of_the_users_own_depth() -> None:
     assert classifier.hypotheses_.depth == 2
     assert classifier.guarantee_.within(2.0, 1e-6)
     assert replace(classifier.hypotheses_, predicates=None) == DecisionTrees(depth=2)
+
+
+def test_rare_ones_are_not_asked_as_often_as_numbers() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(4_000, 2)), rng.random((4_000, 8)) < 0.02])
+    classifier = PrivateClassifier(10.0, entropy=0, classes=(0, 1)).fit(X, X[:, 0] > 0)
+    assert isinstance(classifier.hypothesis_, LinearClassifier)
+    ferns = classifier.hypothesis_.feature_map.ferns
+    assert ferns is not None
+    asked = np.bincount([predicate.feature for predicate in ferns.predicates], minlength=10)
+    assert asked[:2].sum() > 3 * asked[2:].sum(), "a cut of a rare 0/1 column tells few records apart"
