@@ -251,5 +251,10 @@ def may_use_empirical_bayes(features: FeatureMap, public: Points | None, *, has_
         return False
     if not has_tree:
         return True
-    most, rows = most_coordinates(features), 0 if public is None else public.shape[0]
-    return most <= MOST_COORDINATES and rows >= ROWS_A_PREDICATE * most
+    return has_rows_for(most_coordinates(features), public)
+
+
+def has_rows_for(coordinates: int, public: Points | None) -> bool:
+    """Return whether public rows say how so many coordinates vary, well enough for empirical Bayes."""
+    rows = 0 if public is None else public.shape[0]
+    return coordinates <= MOST_COORDINATES and rows >= ROWS_A_PREDICATE * coordinates

@@ -131,7 +131,8 @@ PublishedMethod = Annotated[
     Literal["auto", "tree", "linear"] | None,
     typer.Option(
         help="What to publish. tree: a decision tree. linear: a linear classifier. auto: a tree where n·ε is below "
-        "3,000, else a linear classifier with a tree beside it. Default: auto with --delta, tree without."
+        "3,000 (2,000 with --class-weight balanced, two labels and public rows), else a linear classifier with a tree "
+        "beside it. Default: auto with --delta, tree without."
     ),
 ]
 LinearReads = Annotated[

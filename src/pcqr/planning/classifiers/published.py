@@ -104,7 +104,7 @@ def plan_published(
     trees = request.hypotheses
     if not isinstance(trees, DecisionTrees):
         raise ParameterError("hypotheses", "decision trees, whose public predicates all methods share", trees)
-    chosen = choose(request.records, request.epsilon, method)
+    chosen = choose(request.records, request.epsilon, method, is_balanced=is_balanced and bool(maps))
     context = Context(trees, request.records, request.features)
     counts = _class_counts(request, trees.labels) if is_balanced else None
     if not chosen.maps and not (maps and "dense" in maps):
