@@ -13,11 +13,10 @@ from pcqr.accounting import Composed, NoisySumsEvent, PureEvent, ShapingEvent
 from pcqr.errors import ParameterError
 from pcqr.guarantee import rounded_up
 from pcqr.hypotheses import Stumps, Thresholds
+from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.confident.plan import ConfidentMaxStage
-from pcqr.peers.noisy_max.mechanism import GaussianMax
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
     LARGEST_TERM,
     MOST_RECORDS,
@@ -27,6 +26,7 @@ from pcqr.plan import (
     DrawStage,
     LeafCountsStage,
     LinearStage,
+    NoisyMaxStage,
     Sequence,
     VoteStage,
     account,

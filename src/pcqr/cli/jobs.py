@@ -51,6 +51,7 @@ from pcqr.cli.options import (
     Scratch,
     Types,
     VotedLabels,
+    VoteOption,
     WeightBound,
     WeightColumn,
     Workers,
@@ -124,6 +125,7 @@ class Voting(OnPrivateFiles):
     alpha: float
     beta: float
     on_unstable: str
+    vote: str
     categories: list[str]
 
     @property
@@ -160,6 +162,7 @@ class Answer(Voting):
     alpha: Alpha = 0.1
     beta: Beta = 0.05
     on_unstable: OnUnstable = "abstain"
+    vote: VoteOption = "auto"
     public: PublicRows = None
     assume_public: AssumePublic = False
     schema: SchemaFile = None
@@ -208,6 +211,7 @@ class Fit(Voting):
     alpha: Alpha = 0.1
     beta: Beta = 0.05
     on_unstable: OnUnstable = "abstain"
+    vote: VoteOption = "auto"
     public: PublicRows = None
     assume_public: AssumePublic = False
     schema: SchemaFile = None

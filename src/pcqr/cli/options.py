@@ -234,6 +234,13 @@ Mode = Annotated[
 OnUnstable = Annotated[
     Literal["abstain", "random"], typer.Option(help="An unstable query gets no label, or a random one.")
 ]
+VoteOption = Annotated[
+    Literal["auto", "stability", "noisy max"],
+    typer.Option(
+        help="subsamp, agnostic: what makes votes private. Tests of their stability, or noise on each ('noisy max'), "
+        "which answers as many queries as planned and none is unstable. auto: what is expected to err less."
+    ),
+]
 Depth = Annotated[int | None, typer.Option(min=1, help="The depth of --class trees.")]
 Alpha = Annotated[float, typer.Option(help="The excess error that is planned for.")]
 Beta = Annotated[float, typer.Option(help="The probability of a larger excess error that is planned for.")]
