@@ -82,7 +82,7 @@ def test_what_is_proved_is_taken() -> None:
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_without_room_for_a_test_there_is_noise(make: Callable[..., VotingPlan]) -> None:
-    few = request(200, queries=10)
+    few = request(100, epsilon=0.7, queries=5)
     with pytest.raises(InfeasiblePlan):
         make(few, vote="stability")
     assert isinstance(make(few, vote="auto").vote, NoisyMaxStage)
