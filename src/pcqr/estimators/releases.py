@@ -149,7 +149,13 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     >>> release = SubsampleAggregate(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
     >>> release.predict([[1.0], [9.0]])
     array([0, 1])
-    >>> release.plan_.vote.teachers, release.unstable_left_
+    >>> type(release.plan_.vote).__name__, release.answer([8.0]).remaining
+    ('NoisyMaxStage', Usage(queries=17, unstable=None))
+
+    The paper's test of stability pays for close votes alone.
+
+    >>> tested = SubsampleAggregate(Thresholds(), queries=20, vote="stability", entropy=0).fit(X, y)  # NOT PRIVATE
+    >>> tested.plan_.vote.teachers, tested.unstable_left_
     (1249, 5)
 
     Teachers may be classifiers of scikit-learn, and labels may be more than two.
@@ -260,7 +266,7 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     >>> from pcqr.hypotheses import Thresholds
     >>> X = np.random.default_rng(0).uniform(0, 10, size=(10_000, 1))
     >>> y = (X[:, 0] > 6).astype(int)
-    >>> release = AgnosticRelease(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
+    >>> release = AgnosticRelease(Thresholds(), queries=20, vote="stability", entropy=0).fit(X, y)  # NOT PRIVATE
     >>> release.answer([8.0])
     Answer(label=1, kind='stable', spent=Usage(queries=1, unstable=0), remaining=Usage(queries=None,
     unstable=6), beyond_plan=False)
