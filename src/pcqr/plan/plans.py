@@ -236,9 +236,10 @@ class NoisyMaxPlan(QueryPlan):
     Examples
     --------
     >>> from pcqr import NoisyMaxAggregate
+    >>> from pcqr.plan import NoisyMaxPlan
     >>> plan = NoisyMaxAggregate(queries=20).plan(records=5_000, features=1)
-    >>> type(plan).__name__, plan.queries, plan.left.queries
-    ('NoisyMaxPlan', 20, 20)
+    >>> isinstance(plan, NoisyMaxPlan), plan.queries, plan.left.queries
+    (True, 20, 20)
     """
 
     vote: NoisyMaxStage
