@@ -20,9 +20,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +66,9 @@ TASKS = {
     "threshold": Task("threshold", Thresholds(), ((0.5, 1.0),), NOISE),
     "interval": Task("interval", Intervals(), ((0.3, 0.7),), NOISE),
 }
-ALGORITHMS: dict[str, Callable[..., Release[Any]]] = {
-    "AgPrivCl": partial(AgnosticRelease, vote="stability"),
-    "SubSamp": partial(SubsampleAggregate, vote="stability"),
+ALGORITHMS: dict[str, type[Release[Any]]] = {
+    "AgPrivCl": AgnosticRelease,
+    "SubSamp": SubsampleAggregate,
     "noisy max": NoisyMaxAggregate,
 }
 RUN_RECORDS, RUN_EPSILONS, RUN_QUERIES, RUN_ALPHA = (20_000, 100_000), (1.0, 2.0), 200, 0.1

@@ -23,9 +23,8 @@ Randomness is seeded so that a run can be repeated; neither accuracy nor time de
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +114,7 @@ class Task:
 class Algorithm:
     """An estimator and what of its plan is pinned."""
 
-    release: Callable[..., Release[Any]]
+    release: type[Release[Any]]
     teachers: int | None = None
     unstable: int | None = None
 
@@ -126,8 +125,8 @@ THRESHOLDS = tuple(
 )
 TASKS = {task.name: task for task in (TWO_INTERVALS, *THRESHOLDS)}
 ALGORITHMS = {
-    SUBSAMP: Algorithm(partial(SubsampleAggregate, vote="stability")),
-    AGPRIVCL: Algorithm(partial(AgnosticRelease, vote="stability")),
+    SUBSAMP: Algorithm(SubsampleAggregate),
+    AGPRIVCL: Algorithm(AgnosticRelease),
     HINDSIGHT: Algorithm(SubsampleAggregate, teachers=6001, unstable=20),
 }
 PAIRS = (
@@ -164,7 +163,7 @@ def perform(trial: Trial) -> tuple[Outcome, dict[str, Any]]:
 
 
 def in_short(plan: VotingPlan) -> dict[str, Any]:
-    vote = plan.tested
+    vote = plan.vote
     return {
         "teachers": vote.teachers,
         "unstable": vote.sparse_vector.unstable,

@@ -51,6 +51,7 @@ ESTIMATORS: list[Any] = [
     SubsampleAggregate(Thresholds(), epsilon=2.0, queries=5),
     AgnosticRelease(Thresholds(), epsilon=2.0, queries=5),
     UniversalRelease(Thresholds(), epsilon=2.0, queries=5),
+    UniversalRelease(epsilon=2.0),
     NoisyMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     ConfidentMaxAggregate(Thresholds(), epsilon=2.0, queries=5),
     SemiPrivateLearner(Thresholds(), epsilon=2.0),

@@ -32,7 +32,7 @@ PARAMETERS: dict[type[Any], set[str]] = {
     | {"most_labels", "threshold", "check_scale", "answer_scale", "student", "lead", "confidence", "refresh"},
     SubsampleAggregate: STABLE,
     AgnosticRelease: RELABELLING,
-    UniversalRelease: {*RELABELLING, "publish_share"},
+    UniversalRelease: {*RELABELLING, "publish_share", "vote", "shows", "types"},
     MultipartyClassifier: {
         *("hypotheses", "epsilon", "delta", "entropy", "classes", "account", "parties", "penalty"),
     },

@@ -31,6 +31,7 @@ ESTIMATORS = [
     SubsampleAggregate(epsilon=1e3, unstable=20, entropy=0),
     AgnosticRelease(epsilon=1e3, unstable=20, entropy=0),
     UniversalRelease(epsilon=1e3, unstable=20, publish_share=0.2, entropy=0),
+    UniversalRelease(epsilon=60.0, entropy=0),
     NoisyMaxAggregate(epsilon=1e3, entropy=0),
     ConfidentMaxAggregate(epsilon=1e3, threshold=1, most_labels=300, entropy=0),  # else ⊥, to votes of one label too
     SemiPrivateLearner(epsilon=1e3, entropy=0),

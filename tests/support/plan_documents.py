@@ -8,7 +8,6 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from pcqr.guarantee import Guarantee
-from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.noise import LARGEST_SCALE
 from pcqr.peers.confident.mechanism import ConfidentMax
@@ -18,18 +17,19 @@ from pcqr.peers.interactive.plan import InteractiveMaxPlan, PupilStage
 from pcqr.peers.knn.plan import IndividualPlan, IndividualStage
 from pcqr.peers.knn.sampled import SampledStage
 from pcqr.peers.knn.sampled_plan import SampledPlan
+from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax
+from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.peers.parties.plan import PartiesPlan, PartiesStage
 from pcqr.plan import (
     Aim,
     Branch,
     Budget,
     ClassCountsStage,
+    ClassifierPlan,
     ComparisonStage,
     DrawStage,
     LeafCountsStage,
     LinearStage,
-    NoisyMaxPlan,
-    NoisyMaxStage,
     PredicatesStage,
     Prediction,
     PublishedPlan,
@@ -87,6 +87,7 @@ EXAMPLES: dict[str, Any] = {
     "branch": OPTIONS,
     "voting-plan": VotingPlan(**PROMISE, aim=AIM, prediction=PREDICTION, proved=0.09, vote=VOTE),
     "universal-plan": UniversalPlan(**PROMISE, aim=AIM, vote=VOTE, publish=DrawStage(0.2, 40)),
+    "classifier-plan": ClassifierPlan(**PROMISE, aim=AIM, stage=LINEAR),
     "noisy-max-plan": NoisyMaxPlan(**PROMISE, aim=AIM, vote=NoisyMaxStage(10_000, 250, 100, ExponentialMax(0.01))),
     "sampled-plan": SampledPlan(**PROMISE, aim=AIM, vote=SampledStage(58_000, 10, 140, 1_000, 1, 10, 50 / 3)),
     "gibbs-plan": GibbsPlan(**PROMISE, aim=AIM, draws=GibbsStage(5_000, 800, 300, 2 / 3)),
@@ -300,6 +301,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
     "branch": st.builds(Branch, several(stages)),
     "voting-plan": plans(VotingPlan, aimed=True, vote=votes()),
     "universal-plan": plans(UniversalPlan, aimed=True, vote=votes(), publish=draws),
+    "classifier-plan": plans(ClassifierPlan, aimed=True, stage=stages),
     "noisy-max-plan": plans(NoisyMaxPlan, aimed=True, vote=noisy_votes()),
     "sampled-plan": plans(SampledPlan, aimed=True, vote=sampled),
     "gibbs-plan": plans(GibbsPlan, aimed=True, draws=posteriors()),

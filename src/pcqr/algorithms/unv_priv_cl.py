@@ -1,5 +1,7 @@
 """UnvPrivCl: votes first, then the past queries become public points and a classifier is published.
 
+Where the classifier was published at `fit`, the votes are over from the start (`published_at_once`).
+
 Nandi and Bassily, Algorithm UnvPrivCl, with its budget split: the votes spend ε₁ and δ, the semi-private learner
 ε₂, on the same records, so ε = ε₁ + ε₂ (as printed the paper spends ε twice; proofs/unv_priv_cl.md).
 """
@@ -17,6 +19,7 @@ import numpy as np
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.algorithms.asking import Asked, Book, Reply, Told, check_book
 from pcqr.algorithms.lock import Lock
+from pcqr.algorithms.log import MemoryLog, NoLabeller
 from pcqr.algorithms.priv_class import BLOCK, PrivClass
 from pcqr.algorithms.sharing import SharedTurns
 from pcqr.algorithms.sspp import sspp
@@ -36,7 +39,8 @@ class UnvPrivCl:
 
     Publication comes after the plan's m_o distinct queries, or as soon as the unstable answers are used up: a
     function of the transcript. The published class is made of the `public` points, if any were given, and of the past
-    queries. The private records, None in a copy, are kept until then and dropped after.
+    queries. The private records, None in a copy, are kept until then and dropped after. `publish` is None where the log
+    of the votes has had its classifier from the start.
     """
 
     is_under_way = False
@@ -47,7 +51,7 @@ class UnvPrivCl:
         votes: PrivClass,
         records: Records | None,
         public: Points | None,
-        publish: DrawStage,
+        publish: DrawStage | None,
         entropy: Entropy,
     ) -> None:
         self._hypotheses = hypotheses
@@ -80,10 +84,11 @@ class UnvPrivCl:
         """What the rows of `X` would cost, asked in order: votes first, the rows after publication free."""
         with self.guarded():
             spent, left = self._votes.now()
-            votes_left: int | None = max(1, self._publish.after_queries - (spent.queries or 0))
-            votes_left = 0 if self._is_due(spent, left) else votes_left
-            is_over = self.published is None and self._votes.log.is_written_off
-            votes_left = None if is_over else votes_left
+            votes_left: int | None = 0
+            if self.published is None and not self._is_due(spent, left):
+                votes_left = max(1, self._after - (spent.queries or 0))
+            if self.published is None and self._votes.log.is_written_off:
+                votes_left = None
             cost = self._votes.preview(X, unstable_share, votes_left=votes_left, known=known, quota=quota)
         return replace(cost, left=_without_end(cost.left))
 
@@ -145,7 +150,12 @@ class UnvPrivCl:
     def _is_due(self, spent: Usage, left: Usage) -> bool:
         """Are the votes over? A function of the transcript; once True, always True."""
         asked = spent.queries or 0
-        return asked > 0 and (left.is_nothing or asked >= self._publish.after_queries)
+        return asked > 0 and (left.is_nothing or asked >= self._after)
+
+    @property
+    def _after(self) -> int:
+        """m_o, the queries that are answered by votes."""
+        return 0 if self._publish is None else self._publish.after_queries
 
     @alone
     def _published_when_due(self) -> Hypothesis | None:
@@ -153,7 +163,7 @@ class UnvPrivCl:
         if log.published is None and log.is_original and not log.is_written_off and self._is_due(*votes.now()):
             with log.turn(votes.labeller) as turn:
                 if turn.published is None and not turn.is_written_off:  # another process may have been faster
-                    if self._records is None:
+                    if self._records is None or self._publish is None:
                         raise CopyCannotAnswer
                     past = (entry.point for entry in log.entries())
                     public = np.concatenate([*([] if self._public is None else [self._public]), *past])
@@ -190,6 +200,14 @@ def unv_priv_cl(
     """Prepare the votes, and keep what publication needs, whatever the caller does to its tables by then."""
     votes = PrivClass(ag_priv_cl(hypotheses, records, public, vote, entropy), publish.after_queries, entropy)
     return UnvPrivCl(hypotheses, votes, records.kept(), None if public is None else public.copy(), publish, entropy)
+
+
+def published_at_once(hypotheses: HypothesisClass, hypothesis: Hypothesis, queries: int, entropy: Entropy) -> UnvPrivCl:
+    """Return a release in memory that answers every query by `hypothesis`, which was published before the first."""
+    log = MemoryLog()
+    log.publish(hypothesis)
+    votes = PrivClass(NoLabeller(Usage(None, None)), queries, entropy, log)
+    return UnvPrivCl(hypotheses, votes, None, None, None, entropy)
 
 
 def _without_end(left: Usage) -> Usage:

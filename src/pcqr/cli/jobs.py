@@ -51,7 +51,6 @@ from pcqr.cli.options import (
     Scratch,
     Types,
     VotedLabels,
-    VoteOption,
     WeightBound,
     WeightColumn,
     Workers,
@@ -125,7 +124,6 @@ class Voting(OnPrivateFiles):
     alpha: float
     beta: float
     on_unstable: str
-    vote: str
     categories: list[str]
 
     @property
@@ -162,7 +160,6 @@ class Answer(Voting):
     alpha: Alpha = 0.1
     beta: Beta = 0.05
     on_unstable: OnUnstable = "abstain"
-    vote: VoteOption = "auto"
     public: PublicRows = None
     assume_public: AssumePublic = False
     schema: SchemaFile = None
@@ -211,7 +208,6 @@ class Fit(Voting):
     alpha: Alpha = 0.1
     beta: Beta = 0.05
     on_unstable: OnUnstable = "abstain"
-    vote: VoteOption = "auto"
     public: PublicRows = None
     assume_public: AssumePublic = False
     schema: SchemaFile = None
@@ -463,11 +459,7 @@ class MakeSchema(Charging):
         int | None, typer.Option(min=1, help="The most categories that a column keeps. Default: 100.")
     ] = None
     person: Annotated[
-        str | None,
-        typer.Option(
-            help="The column that says whose each row is: the guarantee is then about persons, and one row of each is "
-            "asked. It is no feature. With --private alone."
-        ),
+        str | None, typer.Option(help="Refused: private schemas are proved for single records alone.", hidden=True)
     ] = None
     account: AccountOption = None
     account_anchor: AccountAnchorOption = None
@@ -480,10 +472,6 @@ class MakeSchema(Charging):
     @property
     def inputs(self) -> tuple[Path, ...]:
         return (self.file,)
-
-    @property
-    def not_features(self) -> tuple[str, ...]:
-        return (*self.drop, *(() if self.person is None else (self.person,)))
 
 
 @dataclass(frozen=True, kw_only=True)

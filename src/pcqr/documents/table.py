@@ -43,9 +43,9 @@ _HOMES = {
     "one-sided-sparse-vector": "pcqr.mechanisms.sparse_vector.one_sided:OneSidedSparseVector",
     "renyi-sparse-vector": "pcqr.mechanisms.sparse_vector.renyi:RenyiSparseVector",
     "paper-sparse-vector": "pcqr.mechanisms.sparse_vector.paper:PaperSparseVector",
-    "gaussian-max": "pcqr.mechanisms.noisy_max:GaussianMax",
-    "exponential-max": "pcqr.mechanisms.noisy_max:ExponentialMax",
-    "laplace-max": "pcqr.mechanisms.noisy_max:LaplaceMax",
+    "gaussian-max": "pcqr.peers.noisy_max.mechanism:GaussianMax",
+    "exponential-max": "pcqr.peers.noisy_max.mechanism:ExponentialMax",
+    "laplace-max": "pcqr.peers.noisy_max.mechanism:LaplaceMax",
     "confident-max": "pcqr.peers.confident.mechanism:ConfidentMax",
     # what was asked for and what is expected
     "budget": "pcqr.plan.asked:Budget",
@@ -53,7 +53,7 @@ _HOMES = {
     "prediction": "pcqr.plan.prediction:Prediction",
     # stages
     "vote-stage": "pcqr.plan.stages:VoteStage",
-    "noisy-max-stage": "pcqr.plan.stages:NoisyMaxStage",
+    "noisy-max-stage": "pcqr.peers.noisy_max.plan:NoisyMaxStage",
     "sampled-stage": "pcqr.peers.knn.sampled:SampledStage",
     "gibbs-stage": "pcqr.peers.gibbs.plan:GibbsStage",
     "individual-stage": "pcqr.peers.knn.plan:IndividualStage",
@@ -71,7 +71,8 @@ _HOMES = {
     # whole plans
     "voting-plan": "pcqr.plan.plans:VotingPlan",
     "universal-plan": "pcqr.plan.plans:UniversalPlan",
-    "noisy-max-plan": "pcqr.plan.plans:NoisyMaxPlan",
+    "classifier-plan": "pcqr.plan.plans:ClassifierPlan",
+    "noisy-max-plan": "pcqr.peers.noisy_max.plan:NoisyMaxPlan",
     "sampled-plan": "pcqr.peers.knn.sampled_plan:SampledPlan",
     "gibbs-plan": "pcqr.peers.gibbs.plan:GibbsPlan",
     "individual-plan": "pcqr.peers.knn.plan:IndividualPlan",

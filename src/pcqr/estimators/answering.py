@@ -22,7 +22,7 @@ from pcqr.estimators.given import Known
 from pcqr.estimators.kept import KeptRelease, V
 from pcqr.estimators.labels import LabelArray, label_cells, plain_name
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
-from pcqr.plan import Aim, Answer, BatchCost, Budget, Pins, Plan, QueryPlan, UniversalPlan
+from pcqr.plan import Aim, Answer, BatchCost, Budget, ClassifierPlan, Pins, Plan, QueryPlan, UniversalPlan
 from pcqr.planning import Request
 from pcqr.release.account import AccountLike
 from pcqr.schema.cells import weights
@@ -379,6 +379,7 @@ class Release(KeptRelease[V]):
 def first_batch_cost(plan: QueryPlan, X: Points) -> BatchCost:
     """What the rows of `X` would cost a release that has been fitted with `plan` and has answered nothing yet."""
     votes_left = max(1, plan.publish.after_queries) if isinstance(plan, UniversalPlan) else None
+    votes_left = 0 if isinstance(plan, ClassifierPlan) else votes_left
     cost = batch_cost(
         new_rows(X, ()),
         left=plan.left,

@@ -77,6 +77,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     guarantee_: Guarantee
 
     _has_spent: bool | None = False
+    _charged_as: tuple[str, str] | None = None
+    """What an account calls the estimator and its plan, where it fits for another one."""
 
     takes_learners: ClassVar[bool] = False
     """May H be a class that only learns, such as any scikit-learn classifier?"""
@@ -144,7 +146,25 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             When n·ε is so small that no more than the most common label can be expected.
         """
         with np.errstate(all="ignore"):  # whether a float underflows depends on the records
-            return self._fit(X, y, public, schema, groups, verbose)
+            fitter = self._fitter()
+            try:
+                fitter._fit(X, y, public, schema, groups, verbose)
+            finally:
+                self._has_spent = fitter._has_spent
+            self._take_over(fitter)
+            return self
+
+    def _fitter(self) -> PrivateEstimator[Any]:
+        """Return the estimator that does the work of `fit`: this one, or another one that fits for it."""
+        return self
+
+    def _take_over(self, fitter: PrivateEstimator[Any]) -> None:
+        """Take what another estimator has made for this one."""
+
+    def _is_fitted_by(self, fitter: PrivateEstimator[Any], plan: type[Plan]) -> None:
+        """Let another estimator be counted and charged as this one, with a plan of this class."""
+        self._share_fits(fitter)
+        fitter._charged_as = (type(self).__name__, plan.__name__)
 
     def _fit(
         self,
@@ -353,11 +373,12 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         """Before anything is drawn."""
         if account is not None:
             self._has_spent = None
+            what, plan_name = self._charged_as or (type(self).__name__, type(plan).__name__)
             account.charge(
                 guarantee,
-                type(self).__name__,
+                what,
                 hypotheses=type(hypotheses).__name__,
-                plan=type(plan).__name__,
+                plan=plan_name,
                 records=records,
             )
         elif guarantee.is_private:

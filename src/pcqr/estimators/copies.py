@@ -46,6 +46,10 @@ class CountedCopies(BaseEstimator):  # type: ignore[misc]
                 stacklevel=4,
             )
 
+    def _share_fits(self, other: CountedCopies) -> None:
+        """Let fits of another estimator count as fits of this one."""
+        other._fits = self._shared_fits()
+
     def _shared_fits(self) -> _Fits:
         if "_fits" not in vars(self):
             self._fits = _Fits()

@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
-from pcqr.algorithms.log import PrivLabel
-from pcqr.algorithms.noisy_max import NoisyVotes, noisy_max
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sub_samp import StableVotes, sub_samp
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl
-from pcqr.entropy import Entropy
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl, published_at_once, unv_priv_cl
+from pcqr.checks import check_delta
+from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import ParameterError
 from pcqr.estimators.answering import Release
-from pcqr.estimators.given import Given, Known
+from pcqr.estimators.base import PrivateEstimator
+from pcqr.estimators.given import AssumePublic, Given, Known
 from pcqr.estimators.kept import V, for_publication
 from pcqr.estimators.persons import Hearing, weighs_rows
+from pcqr.estimators.private_classifier import DryRun, PrivateClassifier
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
-from pcqr.plan import Answer, Mode, NoisyMaxStage, Pins, UniversalPlan, Vote, VoteStage, VotingPlan
+from pcqr.hypotheses.stumps import Stumps
+from pcqr.plan import (
+    Aim,
+    Answer,
+    ClassifierPlan,
+    Mode,
+    Pins,
+    PublishedPlan,
+    UniversalPlan,
+    VoteStage,
+    VotingPlan,
+)
 from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
+from pcqr.schema import Schema
+from pcqr.schema.raw import RawKind
 
 if TYPE_CHECKING:
     from pcqr.release.durable.directory import Kept
 
+VOTES, SHOWS = ("auto", "stability"), ("classifier", "answers")
+STAYS_INSIDE = (
+    "The classifier of this release stays inside, since the release was made with shows='answers'. Ask it for answers, "
+    "or fit one with shows='classifier', which is a new release and costs ε and δ anew."
+)
+_TAKEN_OVER = {
+    *("classes_", "schema_", "hypotheses_", "guarantee_", "n_records_", "n_public_", "n_features_in_"),
+    "feature_names_in_",
+}
+
 
 @dataclass(eq=False, repr=False)
 class StableRelease(Release[V]):
-    """Releases that test whether a vote is stable, and say ⊥ where it is not; or that add noise, by their plan."""
+    """Releases that test whether a vote is stable, and say ⊥ where it is not."""
 
     _: KW_ONLY
     mode: Mode = "calibrated"
@@ -48,10 +73,8 @@ class StableRelease(Release[V]):
             raise ParameterError("on_unstable", "'abstain' or 'random'", self.on_unstable)
         return super()._request(hypotheses, records, features, public)
 
-    def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> PrivLabel:
-        vote: VoteStage | NoisyMaxStage = plan.vote  # type: ignore[attr-defined]
-        if isinstance(vote, NoisyMaxStage):
-            return NoisyVotes.from_arrays(arrays, vote, entropy)
+    def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> StableVotes:
+        vote: VoteStage = plan.vote  # type: ignore[attr-defined]
         return StableVotes.from_arrays(arrays, vote, entropy)
 
     def _pins(self) -> Pins:
@@ -107,10 +130,6 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
         k, odd. None lets the planner choose it.
     mode : {"calibrated", "paper"}, default "calibrated"
         Constants proved here, or those of the paper with their corrections.
-    vote : {"auto", "stability", "noisy max"}, default "auto"
-        What makes votes private: a test of their stability, as in the paper, or noise on each (`NoisyMaxAggregate`),
-        after which the release halts at m answers and none is unstable. By "auto" noise, unless the test is expected to
-        err less even where the planner is far too optimistic about it; with T, q or k given, or by the paper, the test.
     on_unstable : {"abstain", "random"}, default "abstain"
         What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
     unstable : int or None, default None
@@ -149,13 +168,7 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     >>> release = SubsampleAggregate(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
     >>> release.predict([[1.0], [9.0]])
     array([0, 1])
-    >>> type(release.plan_.vote).__name__, release.answer([8.0]).remaining
-    ('NoisyMaxStage', Usage(queries=17, unstable=None))
-
-    The paper's test of stability pays for close votes alone.
-
-    >>> tested = SubsampleAggregate(Thresholds(), queries=20, vote="stability", entropy=0).fit(X, y)  # NOT PRIVATE
-    >>> tested.plan_.vote.teachers, tested.unstable_left_
+    >>> release.plan_.vote.teachers, release.unstable_left_
     (1249, 5)
 
     Teachers may be classifiers of scikit-learn, and labels may be more than two.
@@ -168,9 +181,6 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     array(['low', 'middle', 'high'], dtype='<U6')
     """
 
-    _: KW_ONLY
-    vote: Vote = "auto"
-
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
 
@@ -178,14 +188,10 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
         return "all rows"
 
     def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002
-        return plan_subsample(request, self.mode, self.vote)
+        return plan_subsample(request, self.mode)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
-        labeller: PrivLabel
-        if isinstance(plan.vote, NoisyMaxStage):
-            labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
-        else:
-            labeller = sub_samp(hypotheses, given.records, plan.vote, entropy)
+        labeller = sub_samp(hypotheses, given.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
@@ -224,11 +230,6 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
         k, odd. None lets the planner choose it.
     mode : {"calibrated", "paper"}, default "calibrated"
         Constants proved here, or those of the paper with their corrections.
-    vote : {"auto", "stability", "noisy max"}, default "auto"
-        What makes votes private: relabelling and a test of stability, as in the paper, or noise on each vote of
-        teachers on the labels as they are (`NoisyMaxAggregate`), after which the release halts at m answers and none is
-        unstable. By "auto" noise, unless (α, β) is proved for the test, or it is expected to err less even where the
-        planner is far too optimistic about it; with T, q, η or k given, and in paper mode, the test.
     on_unstable : {"abstain", "random"}, default "abstain"
         What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
     unstable : int or None, default None
@@ -266,7 +267,7 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     >>> from pcqr.hypotheses import Thresholds
     >>> X = np.random.default_rng(0).uniform(0, 10, size=(10_000, 1))
     >>> y = (X[:, 0] > 6).astype(int)
-    >>> release = AgnosticRelease(Thresholds(), queries=20, vote="stability", entropy=0).fit(X, y)  # NOT PRIVATE
+    >>> release = AgnosticRelease(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
     >>> release.answer([8.0])
     Answer(label=1, kind='stable', spent=Usage(queries=1, unstable=0), remaining=Usage(queries=None,
     unstable=6), beyond_plan=False)
@@ -280,52 +281,51 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     (True, False)
     """
 
-    _: KW_ONLY
-    vote: Vote = "auto"
-
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:
         return "weights" if weighs_rows(hypotheses) else "one row"
 
     def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002
-        return plan_agnostic(request, self.mode, vote=self.vote)
+        return plan_agnostic(request, self.mode)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
-        labeller: PrivLabel
-        if isinstance(plan.vote, NoisyMaxStage):
-            labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
-        else:
-            labeller = ag_priv_cl(hypotheses, given.records, given.public, plan.vote, entropy)
+        labeller = ag_priv_cl(hypotheses, given.records, given.public, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
 @dataclass(eq=False, repr=False)
-class UniversalRelease(RelabellingRelease[UniversalPlan]):
-    """UnvPrivCl [1]_: votes for the first queries, then a published classifier for ever.
+class UniversalRelease(RelabellingRelease[Any]):
+    """Answers any number of queries, from the first one on, by a private classifier that `fit` publishes.
 
-    Publication comes after `plan_.publish.after_queries` distinct queries or when the unstable answers are used up;
-    until then the estimator holds the private records. From then on every query is answered, at no further cost.
+    It is the classifier of `PrivateClassifier`, bit for bit, at the same ε and δ. Nothing has to be public but the
+    columns and their kinds, and labels may be more than two. No query halts it.
+
+    With `hypotheses`, with mode="paper", with vote="stability", or where `teachers`, `unstable`, `sampling_rate`,
+    `inverse_temperature` or `publish_share` is given, it is UnvPrivCl [1]_ instead: votes for the first queries, then a
+    published classifier for ever. Publication comes after `plan_.publish.after_queries` distinct queries or when the
+    unstable answers are used up; until then the estimator holds the private records.
 
     Parameters
     ----------
     hypotheses : HypothesisClass or None, default None
-        H, the class of the teachers, of ĥ and of what is published. None is `Stumps()`.
+        H, the class of the teachers, of ĥ and of what UnvPrivCl publishes. None: no votes; for UnvPrivCl `Stumps()`.
     epsilon : float, default 1.0
         ε, the whole of the privacy loss, charged at `fit`: it covers every answer ever given, and the published
         classifier.
     delta : float, default 1e-6
         δ of the same promise.
     queries : int, default 300
-        m, how many queries to plan for. Privacy does not depend on m in calibrated mode.
+        m, how many queries UnvPrivCl plans for. Privacy does not depend on m in calibrated mode, and without votes
+        nothing does.
     alpha : float, default 0.1
-        α, the excess error over the best member of H that is aimed at.
+        α, the excess error over the best member of H that UnvPrivCl aims at.
     beta : float, default 0.05
         β, the chance with which it may be missed.
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
-    classes : sequence of two labels or None, default None
-        The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
-        says that they were treated as public.
+    classes : sequence of labels or None, default None
+        The label names, in order; two for UnvPrivCl. None: 0 and 1; other names are then read from y, and
+        `guarantee_.assumptions` says that they were treated as public.
     account : Account, str, path or None, default None
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
@@ -336,34 +336,48 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
     on_unstable : {"abstain", "random"}, default "abstain"
         What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
     unstable : int or None, default None
-        T, the unstable answers after which the release publishes. None lets the planner choose it.
+        T, the unstable answers after which UnvPrivCl publishes. None lets the planner choose it.
     sampling_rate : float or None, default None
         q, the share of the records in the secret sub-sample. None lets the planner choose it.
     inverse_temperature : float or None, default None
         η of the relabelling. None lets the planner choose it.
     publish_share : float or None, default None
-        The share of ε that the published classifier gets. None lets the planner choose it.
+        The share of ε that the classifier of UnvPrivCl gets. None lets the planner choose it.
+    vote : {"auto", "stability"}, default "auto"
+        "auto": no votes where a classifier can be published at once. "stability": UnvPrivCl.
+    shows : {"classifier", "answers"}, default "classifier"
+        "answers": the classifier stays inside, and its answers are the same. That adds no privacy for records, only
+        discretion about the model: whoever can read the memory of this process, a pickle of this object or the
+        directory of a kept release can read it.
+    types : mapping of str to {"numeric", "categorical", "date", "boolean"} or None, default None
+        The kinds of columns, where nothing else is public, as for `PrivateClassifier`. None for UnvPrivCl.
 
     Attributes
     ----------
     guarantee_ : Guarantee
         What is promised.
-    plan_ : UniversalPlan
+    plan_ : ClassifierPlan or UniversalPlan
         What was decided from public numbers.
     classes_ : ndarray
-        The two label names.
+        The label names.
     hypotheses_ : HypothesisClass
-        H as it was used.
+        H as it was used; without votes the decision trees whose predicates were used.
+    schema_ : Schema or None
+        How the columns are read: as declared, as the public rows say, or as bought.
     n_features_in_ : int
         p, the columns of the table once it is encoded.
     n_records_ : int
         n.
     queries_answered_, unstable_answers_, unstable_left_ : int
-        What has been asked, how much of it was unstable, and how many unstable answers are left.
+        What has been put to the vote, how much of it was unstable, and how many unstable answers are left.
     is_published_ : bool
         Has the classifier been published?
     hypothesis_ : Hypothesis
         The published classifier, free to be shown, once there is one.
+
+    See Also
+    --------
+    PrivateClassifier : the same classifier, with all that can be chosen about it.
 
     References
     ----------
@@ -374,9 +388,18 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
     --------
     >>> import numpy as np
     >>> from pcqr import UniversalRelease
-    >>> from pcqr.hypotheses import Thresholds
     >>> X = np.random.default_rng(0).uniform(0, 10, size=(10_000, 1))
     >>> y = (X[:, 0] > 6).astype(int)
+    >>> release = UniversalRelease(epsilon=1.0, entropy=0).fit(X, y, public=[[x] for x in range(11)])  # NOT PRIVATE
+    >>> release.answer([9.0])
+    Answer(label=1, kind='published', spent=Usage(queries=0, unstable=0), remaining=Usage(queries=None,
+    unstable=0), beyond_plan=False)
+    >>> release.preview([[2.0], [9.0]]).published, release.is_published_
+    (2, True)
+
+    With a class of one's own it votes first.
+
+    >>> from pcqr.hypotheses import Thresholds
     >>> release = UniversalRelease(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
     >>> release.is_published_
     False
@@ -389,16 +412,33 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
 
     _: KW_ONLY
     publish_share: float | None = None
+    vote: Literal["auto", "stability"] = "auto"
+    shows: Literal["classifier", "answers"] = "classifier"
+    types: Mapping[str, RawKind] | None = None
+
+    @property
+    def is_at_once(self) -> bool:
+        """Does `fit` publish the classifier, by the parameters as they are? UnvPrivCl votes first."""
+        is_free = self.hypotheses is None and self.mode == "calibrated" and self.vote == "auto"
+        return is_free and self._pins() == Pins()
+
+    def dry_run(
+        self, records: int, public: Any = None, schema: Schema | None = None, *, persons: bool = False
+    ) -> DryRun:
+        """Return what a `fit` that publishes at once would do, with what it would be made of. Nothing is spent."""
+        return self._classifier().dry_run(records, public, schema, persons=persons)
 
     @property
     def is_published_(self) -> bool:
-        """Has the classifier been published?"""
-        return self._published() is not None
+        """Has the classifier been published? Never with shows="answers", which keeps it inside."""
+        return self._published() is not None and self.shows == "classifier"
 
     @property
     def hypothesis_(self) -> Hypothesis:
-        """The published classifier (labels 0 and 1). AttributeError before publication."""
+        """The published classifier. AttributeError before publication, and with shows="answers"."""
         published = self._published()
+        if self.shows == "answers":
+            raise AttributeError(STAYS_INSIDE)
         if published is None:
             raise AttributeError("hypothesis_ exists once the release has published; see is_published_.")
         return published
@@ -406,6 +446,73 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
     def _published(self) -> Hypothesis | None:
         check_is_fitted(self, "plan_")
         return self._protocol.published if isinstance(self._protocol, UnvPrivCl) else None
+
+    def _classifier(self) -> PrivateClassifier:
+        """Return the estimator that publishes at once. It charges as this one."""
+        self._request(Stumps(), 1, 1, None)  # parameters are judged before data
+        check_delta(self.delta)
+        classifier = PrivateClassifier(
+            self.epsilon,
+            self.delta,
+            entropy=self.entropy,
+            classes=self.classes,
+            account=self.account,
+            types=self.types,
+        )
+        self._is_fitted_by(classifier, ClassifierPlan)
+        return classifier
+
+    def _fitter(self) -> PrivateEstimator[Any]:
+        if not self.is_at_once:
+            return self
+        self._let_go()
+        self._forget()
+        return self._classifier()
+
+    def _take_over(self, fitter: PrivateEstimator[Any]) -> None:
+        """Take what was published, if it was published at once: it is all that answers need."""
+        if isinstance(fitter, PrivateClassifier):
+            self._answer_by(fitter)
+
+    def _answer_by(self, classifier: PrivateClassifier) -> None:
+        for name in _TAKEN_OVER & vars(classifier).keys():
+            setattr(self, name, getattr(classifier, name))
+        hypothesis, entropy = classifier.hypothesis_, resolve_entropy(self.entropy)
+        self._protocol = published_at_once(self.hypotheses_, hypothesis, self.queries, entropy)
+        self.plan_ = self._classifier_plan(classifier.plan_)
+
+    def _classifier_plan(self, plan: PublishedPlan) -> ClassifierPlan:
+        aim = Aim(self.queries, self.alpha, self.beta)
+        return ClassifierPlan(mode=plan.mode, budget=plan.budget, guarantee=plan.guarantee, aim=aim, stage=plan.stage)
+
+    def _planned(
+        self,
+        records: int,
+        features: int | None,
+        public: Any,
+        schema: Schema | AssumePublic | None,
+        *,
+        persons: bool = False,
+        weights: bool = False,
+    ) -> tuple[HypothesisClass, Any, Known]:
+        if not self.is_at_once:
+            return super()._planned(records, features, public, schema, persons=persons, weights=weights)
+        hypotheses, plan, known = self._classifier()._planned(records, features, public, schema, persons=persons)
+        return hypotheses, self._classifier_plan(plan), known
+
+    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
+        return self._classifier()._shortfall(hypotheses, known) if self.is_at_once else None
+
+    def _takes_several_labels(self) -> bool:
+        return self.is_at_once or super()._takes_several_labels()
+
+    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+        for name, allowed in (("vote", VOTES), ("shows", SHOWS)):
+            if getattr(self, name) not in allowed:
+                raise ParameterError(name, " or ".join(map(repr, allowed)), getattr(self, name))
+        if self.types is not None and not self.is_at_once:
+            raise ParameterError("types", "None where votes come first: give `public` rows or a `schema`", self.types)
+        return super()._request(hypotheses, records, features, public)
 
     def _pins(self) -> Pins:
         return replace(super()._pins(), publish_share=self.publish_share)
@@ -416,7 +523,10 @@ class UniversalRelease(RelabellingRelease[UniversalPlan]):
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: UniversalPlan, entropy: Entropy) -> None:
         self._protocol = unv_priv_cl(hypotheses, given.records, given.public, plan.vote, plan.publish, entropy)
 
-    def _resumed(self, kept: Kept, plan: UniversalPlan, entropy: Entropy) -> UnvPrivCl:
+    def _resumed(self, kept: Kept, plan: UniversalPlan | ClassifierPlan, entropy: Entropy) -> UnvPrivCl:
+        if isinstance(plan, ClassifierPlan):
+            votes = self._resumed_votes(kept, plan, entropy, plan.queries)
+            return UnvPrivCl(self.hypotheses_, votes, None, None, None, entropy)
         votes = self._resumed_votes(kept, plan, entropy, plan.publish.after_queries)
         records, public = (None, None) if kept.secret is None else for_publication(kept.secret)
         return UnvPrivCl(self.hypotheses_, votes, records, public, plan.publish, entropy)

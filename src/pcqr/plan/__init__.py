@@ -6,17 +6,14 @@ what the user asked for before any noise is drawn.
 
 Examples
 --------
-Three names are no classes. `Kind` says how an answer came about, `Mode` whose constants a plan has, `Vote` how teachers
-are heard.
+Two names are no classes. `Kind` says how an answer came about, `Mode` whose constants a plan has.
 
 >>> from typing import get_args
->>> from pcqr.plan import Kind, Mode, Vote
+>>> from pcqr.plan import Kind, Mode
 >>> get_args(Kind)
 ('stable', 'unstable', 'published', 'repeated')
 >>> get_args(Mode)
 ('paper', 'calibrated')
->>> get_args(Vote)
-('auto', 'stability', 'noisy max')
 
 The largest sums of gradient descent stay within 64 bits.
 
@@ -29,10 +26,10 @@ from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
 from pcqr.plan.asked import Aim, Budget, Pins
 from pcqr.plan.composition import Branch, Context, Sequence, Stage, account
 from pcqr.plan.linear import LARGEST_TERM, MOST_RECORDS, ComparisonStage, LinearStage
-from pcqr.plan.plans import Mode, NoisyMaxPlan, Plan, PublishedPlan, QueryPlan, UniversalPlan, Vote, VotingPlan
+from pcqr.plan.plans import ClassifierPlan, Mode, Plan, PublishedPlan, QueryPlan, UniversalPlan, VotingPlan
 from pcqr.plan.predicates import PredicatesStage
 from pcqr.plan.prediction import Prediction
-from pcqr.plan.stages import ClassCountsStage, DrawStage, LeafCountsStage, NoisyMaxStage, VoteStage
+from pcqr.plan.stages import ClassCountsStage, DrawStage, LeafCountsStage, VoteStage
 
 __all__ = [
     "LARGEST_TERM",
@@ -43,6 +40,7 @@ __all__ = [
     "Branch",
     "Budget",
     "ClassCountsStage",
+    "ClassifierPlan",
     "ComparisonStage",
     "Context",
     "DrawStage",
@@ -50,8 +48,6 @@ __all__ = [
     "LeafCountsStage",
     "LinearStage",
     "Mode",
-    "NoisyMaxPlan",
-    "NoisyMaxStage",
     "Pins",
     "Plan",
     "PredicatesStage",
@@ -62,7 +58,6 @@ __all__ = [
     "Stage",
     "UniversalPlan",
     "Usage",
-    "Vote",
     "VoteStage",
     "VotingPlan",
     "account",

@@ -28,7 +28,7 @@ from pcqr.schema import Schema
 
 FORMAT, VERSION = "pcqr release", 1
 _WHERE = "release.json"
-_CLASS, _ESTIMATOR, _PREDICATE = "class", "estimator", ("feature", "cut")
+_CLASS, _ESTIMATOR, _MAPPING, _PREDICATE = "class", "estimator", "mapping", ("feature", "cut")
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,8 @@ def _plain(name: str, value: Any) -> Any:
             pass
         case list() | tuple():
             plain = [_plain(name, each) for each in plain]
+        case Mapping():
+            plain = {_MAPPING: [[_plain(name, key), _plain(name, each)] for key, each in plain.items()]}
         case Predicate():
             plain = {field: getattr(plain, field) for field in _PREDICATE}
         case Document() if tag_of(type(plain)) is not None and not isinstance(plain, Hypothesis):
@@ -125,12 +127,12 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _restored(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(map(_restored, value))
     if not isinstance(value, dict):
-        return value
+        return tuple(map(_restored, value)) if isinstance(value, list) else value
     if set(value) == set(_PREDICATE):
         return Predicate(**value)
+    if set(value) == {_MAPPING}:
+        return dict(_restored(value[_MAPPING]))
     if value.get("format") == DOCUMENT:
         return Document.from_json(json.dumps(value))
     if _CLASS not in value and _ESTIMATOR in value:
