@@ -20,9 +20,9 @@ Randomness is seeded so that a run can be repeated; neither accuracy nor time de
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +53,9 @@ PUBLIC_CUTS: Mapping[str, Sequence[float]] = {
 }
 """Round numbers within the bounds of the schema. Indicators of categories are cut at ½."""
 
-ALGORITHMS: Mapping[str, type[Release[Any]]] = {
-    "SubSamp": SubsampleAggregate,
-    "AgPrivCl": AgnosticRelease,
+ALGORITHMS: Mapping[str, Callable[..., Release[Any]]] = {
+    "SubSamp": partial(SubsampleAggregate, vote="stability"),
+    "AgPrivCl": partial(AgnosticRelease, vote="stability"),
     "UnvPrivCl": UniversalRelease,
 }
 CLASSES = ("public cuts", "raw features")

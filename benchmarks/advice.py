@@ -183,7 +183,7 @@ def without_privacy(task: Task) -> Labels:
 
 def cut_down(task: Task, whole: Frames, records: int) -> tuple[Task, Frames]:
     rows = np.random.default_rng(records).permutation(task.y.size)[:records]
-    fewer = Frames(whole.X.iloc[rows], whole.y[rows], whole.X_test, whole.y_test)
+    fewer = replace(whole, X=whole.X.iloc[rows], y=whole.y[rows])
     return replace(task, X=task.X[rows], y=task.y[rows]), fewer
 
 
@@ -247,7 +247,7 @@ def summary(root: Path = Path()) -> str:
         figures = (boosting[case["table"]] - accuracy, accuracy - case["majority"], 0.0)
         add(case["table"], case["records"], case["epsilon"], {"published": figures})
     majority = {case["table"]: case["majority"] for case in classifiers["cases"]}
-    for case in (case for case in nothing["cases"] if not case["is_shifted"]):
+    for case in (case for case in nothing["cases"] if case["setting"] == "nothing" and case["table"] in majority):
         accuracy = float(np.mean(case["accuracy"]))
         figures = (boosting[case["table"]] - accuracy, accuracy - majority[case["table"]], 0.0)
         add(case["table"], case["records"], case["epsilon"], {"published from nothing": figures})

@@ -17,8 +17,9 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,10 @@ from pcqr.planning.expected.expectation import modelled_run
 
 RECORDS, DELTA, SEED = 30_000, 1e-6, 0
 EPSILONS, QUERIES = (1.0, 2.0), (300, 1_000)
-ALGORITHMS: Mapping[str, type[Release[VotingPlan]]] = {"SubSamp": SubsampleAggregate, "AgPrivCl": AgnosticRelease}
+ALGORITHMS: Mapping[str, Callable[..., Release[VotingPlan]]] = {
+    "SubSamp": partial(SubsampleAggregate, vote="stability"),
+    "AgPrivCl": partial(AgnosticRelease, vote="stability"),
+}
 CLASSES: Mapping[str, HypothesisClass] = {"stumps": Stumps(), "trees of depth 2": DecisionTrees(depth=2)}
 RESULTS = Path("benchmarks/results/expectations.json")
 PAGE = Path("docs/planning.md")
@@ -94,7 +98,7 @@ def measured(task: Task, name: str, algorithm: str, epsilon: float, queries: int
         epsilon=epsilon,
         queries=queries,
         teachers=plan.vote.teachers,
-        unstable_budget=plan.vote.sparse_vector.unstable,
+        unstable_budget=plan.tested.sparse_vector.unstable,
         expected_unstable=round(expected.unstable_share, 5),
         expected_range=(round(expected.unstable_range[0], 5), round(expected.unstable_range[1], 5)),
         expected_answers=round(plan.expected_answers, 1),
@@ -110,7 +114,7 @@ def doubt_of(plan: VotingPlan, hypotheses: HypothesisClass, features: int, seen:
     low, high = math.log(LEAST_DOUBT), math.log(MOST_DOUBT)
     for _ in range(30):
         middle = 0.5 * (low + high)
-        run = modelled_run(plan.vote, hypotheses, features, plan.queries, doubt=math.exp(middle))
+        run = modelled_run(plan.tested, hypotheses, features, plan.queries, doubt=math.exp(middle))
         low, high = (low, middle) if run.unstable_share >= seen else (middle, high)
     return math.exp(high)
 

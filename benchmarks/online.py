@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -171,6 +171,7 @@ METHODS: Mapping[str, Callable[[Job, str], Labels | Told]] = {
     "universal": lambda job, folder: by_votes(UniversalRelease, job, folder),
     "agnostic": lambda job, folder: by_votes(AgnosticRelease, job, folder),
     "subsamp": lambda job, folder: by_votes(SubsampleAggregate, job, folder),
+    "subsamp-stability": lambda job, folder: by_votes(partial(SubsampleAggregate, vote="stability"), job, folder),
     "gnmax": lambda job, folder: by_votes(NoisyMaxAggregate, job, folder),
     "individual-knn": lambda job, folder: by_votes(IndividualKNN, job, folder, public=2_000),
 }

@@ -33,12 +33,12 @@ from typing import Any
 from benchmarks.accuracy import markdown, mean_and_spread, read_cases, write_json
 from benchmarks.pages import put_between
 from pcqr.accounting import Repeated, compose
+from pcqr.algorithms.noisy_max import noisy_max_guarantee
+from pcqr.mechanisms.noisy_max import GaussianMax, LaplaceMax
 from pcqr.peers.confident.algorithm import confident_max_guarantee
 from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.confident.plan import ConfidentMaxStage
-from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import GaussianMax, LaplaceMax
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
+from pcqr.plan import NoisyMaxStage
 
 RESULTS, PAGE = Path("benchmarks/results/pate.json"), Path("docs/comparison.md")
 TEACHERS = 250

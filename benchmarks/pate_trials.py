@@ -31,7 +31,7 @@ from pcqr import (
 )
 from pcqr.estimators.answering import Release
 from pcqr.hypotheses import DecisionTrees, LogisticTeachers, TreeTeachers
-from pcqr.peers.noisy_max.mechanism import GaussianMax, LaplaceMax
+from pcqr.mechanisms.noisy_max import GaussianMax, LaplaceMax
 
 DELTA = 1e-5
 
@@ -201,5 +201,7 @@ class Incomes:
         if name == "noisy max":
             return NoisyMaxAggregate(own, **shared)
         if name == "SubSamp":
-            return SubsampleAggregate(own, **shared, teachers=251 if how == "251 teachers" else None)
-        return (AgnosticRelease if name == "AgPrivCl" else UniversalRelease)(own, **shared)
+            return SubsampleAggregate(own, **shared, vote="stability", teachers=251 if how == "251 teachers" else None)
+        if name == "AgPrivCl":
+            return AgnosticRelease(own, **shared, vote="stability")
+        return UniversalRelease(own, **shared)

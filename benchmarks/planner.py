@@ -20,8 +20,9 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,9 @@ TASKS = {
     "threshold": Task("threshold", Thresholds(), ((0.5, 1.0),), NOISE),
     "interval": Task("interval", Intervals(), ((0.3, 0.7),), NOISE),
 }
-ALGORITHMS: dict[str, type[Release[Any]]] = {
-    "AgPrivCl": AgnosticRelease,
-    "SubSamp": SubsampleAggregate,
+ALGORITHMS: dict[str, Callable[..., Release[Any]]] = {
+    "AgPrivCl": partial(AgnosticRelease, vote="stability"),
+    "SubSamp": partial(SubsampleAggregate, vote="stability"),
     "noisy max": NoisyMaxAggregate,
 }
 RUN_RECORDS, RUN_EPSILONS, RUN_QUERIES, RUN_ALPHA = (20_000, 100_000), (1.0, 2.0), 200, 0.1

@@ -15,7 +15,9 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +32,10 @@ from pcqr.plan import VotingPlan
 
 QUERIES = (500, 2_000, 100_000)
 ASKED, DELTA, SEED = 10_000, 1e-6, 0
-CHAINS: dict[str, tuple[type[Release[VotingPlan]], float]] = {
-    "AgPrivCl, ε = 2": (AgnosticRelease, 2.0),
-    "AgPrivCl, ε = 3": (AgnosticRelease, 3.0),
-    "SubSamp, ε = 2": (SubsampleAggregate, 2.0),
+CHAINS: dict[str, tuple[Callable[..., Release[VotingPlan]], float]] = {
+    "AgPrivCl, ε = 2": (partial(AgnosticRelease, vote="stability"), 2.0),
+    "AgPrivCl, ε = 3": (partial(AgnosticRelease, vote="stability"), 3.0),
+    "SubSamp, ε = 2": (partial(SubsampleAggregate, vote="stability"), 2.0),
 }
 RESULTS = Path("benchmarks/results/planner_monotone.json")
 
@@ -69,7 +71,7 @@ def case(chain: str, queries: int) -> Case:
     return Case(
         chain=chain,
         queries=queries,
-        unstable_budget=plan.vote.sparse_vector.unstable,
+        unstable_budget=plan.tested.sparse_vector.unstable,
         teachers=plan.vote.teachers,
         expected_answers=round(plan.expected_answers, 1),
         answers=asked - release.unstable_answers_,

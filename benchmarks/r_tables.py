@@ -176,8 +176,8 @@ HELD_OUT: Mapping[str, Source] = {
 """Tables that nobody had looked at when the rule was settled, but for how common the label is."""
 
 
-def load(name: str, folder: Path) -> Task:
-    """A table without its row numbers, which are its first column, and without rows that have no label."""
+def read(name: str, folder: Path) -> tuple[Source, Any]:
+    """Return a question, and its table without row numbers, which are its first column, and rows without a label."""
     import pandas as pd  # noqa: PLC0415
 
     known = {**IN_VIEW, **HELD_OUT}
@@ -190,7 +190,11 @@ def load(name: str, folder: Path) -> Task:
         frame = pd.read_csv(folder / source.file, index_col=0)
     else:
         raise ParameterError("--data", f"a folder that has {source.file}", str(folder))
-    frame = frame.dropna(subset=[source.label])
+    return source, frame.dropna(subset=[source.label])
+
+
+def load(name: str, folder: Path) -> Task:
+    source, frame = read(name, folder)
     with TemporaryDirectory() as place:
         frame.to_parquet(Path(place) / "table.parquet", index=False)
         return replace(source, file="table.parquet").task(name, Path(place))

@@ -114,11 +114,12 @@ def release(way: str, epsilon: float, queries: int, seed: int, task: Task) -> Re
     settings: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA, "queries": queries, "entropy": seed}
     trees = DecisionTrees(depth=DEPTH)
     if way == "relabelled":
-        return AgnosticRelease(trees, **settings)
+        return AgnosticRelease(trees, vote="stability", **settings)
     if way == "same teachers":
-        relabelled = AgnosticRelease(trees, **settings).plan(task.y.size, task.X.shape[1], public=task.public).vote
+        made = AgnosticRelease(trees, vote="stability", **settings)
+        relabelled = made.plan(task.y.size, task.X.shape[1], public=task.public).tested
         settings |= {"teachers": relabelled.teachers, "unstable": relabelled.sparse_vector.unstable}
-    return SubsampleAggregate(trees, **settings)
+    return SubsampleAggregate(trees, vote="stability", **settings)
 
 
 def perform(task: Task, epsilon: float, queries: int, way: str, seed: int) -> Run:

@@ -23,8 +23,9 @@ Randomness is seeded so that a run can be repeated; neither accuracy nor time de
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ class Task:
 class Algorithm:
     """An estimator and what of its plan is pinned."""
 
-    release: type[Release[Any]]
+    release: Callable[..., Release[Any]]
     teachers: int | None = None
     unstable: int | None = None
 
@@ -125,8 +126,8 @@ THRESHOLDS = tuple(
 )
 TASKS = {task.name: task for task in (TWO_INTERVALS, *THRESHOLDS)}
 ALGORITHMS = {
-    SUBSAMP: Algorithm(SubsampleAggregate),
-    AGPRIVCL: Algorithm(AgnosticRelease),
+    SUBSAMP: Algorithm(partial(SubsampleAggregate, vote="stability")),
+    AGPRIVCL: Algorithm(partial(AgnosticRelease, vote="stability")),
     HINDSIGHT: Algorithm(SubsampleAggregate, teachers=6001, unstable=20),
 }
 PAIRS = (
@@ -163,7 +164,7 @@ def perform(trial: Trial) -> tuple[Outcome, dict[str, Any]]:
 
 
 def in_short(plan: VotingPlan) -> dict[str, Any]:
-    vote = plan.vote
+    vote = plan.tested
     return {
         "teachers": vote.teachers,
         "unstable": vote.sparse_vector.unstable,

@@ -13,6 +13,8 @@ OTHER_NAMES = {
     "pcqr/algorithms/linear.py": [PARTS, "algorithms/test_linear_descent.py", "privacy/test_gradient_steps_exactly.py"],
     "pcqr/algorithms/published.py": ["algorithms/test_published_stages.py", "algorithms/test_tree_beside_linear.py"],
     "pcqr/algorithms/predicates.py": ["algorithms/test_private_schema.py"],
+    "pcqr/mechanisms/noisy_max.py": ["mechanisms/test_noisy_majorities.py", "privacy/test_noisy_max_exactly.py"],
+    "pcqr/planning/noisy_max.py": ["planning/test_noisy_max_planning.py"],
     "pcqr/algorithms/lock.py": ["algorithms/test_unv_priv_cl.py"],
     "pcqr/algorithms/ag_priv_cl.py": [PARTS, "algorithms/test_guarantees.py", "privacy/test_relabel_exactly.py"],
     "pcqr/algorithms/relabel.py": ["privacy/test_relabel_exactly.py"],

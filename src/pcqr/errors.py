@@ -458,7 +458,8 @@ class UnansweredWarning(PcqrWarning):
     >>> import numpy as np
     >>> from pcqr import SubsampleAggregate, UnansweredWarning
     >>> with warnings.catch_warnings(action="always", record=True) as given:
-    ...     _ = SubsampleAggregate(epsilon=0.5, queries=3).fit(np.arange(300.0)[:, None], np.arange(300) > 150)
+    ...     tested = SubsampleAggregate(epsilon=0.5, queries=3, vote="stability")
+    ...     _ = tested.fit(np.arange(300.0)[:, None], np.arange(300) > 150)
     >>> UnansweredWarning in {warning.category for warning in given}
     True
     """

@@ -45,6 +45,11 @@ def test_weights_are_inverse_to_counts_and_within_the_grid(noisy: list[int], n: 
         assert weight == 1 if exact <= 1 else abs(weight - exact) <= Fraction(1, 2) + Fraction(1, 10**9)
 
 
+def test_no_count_is_taken_to_be_less_than_one_record_or_the_scale_of_the_noise() -> None:
+    assert balanced_weights([4.0, 0.3], 0.5) == (16, 64)
+    assert balanced_weights([64.0, -9.0], 8.0) == (8, 64)
+
+
 def test_declared_weights_are_rounded_and_have_a_floor() -> None:
     assert on_the_grid([1.0, 10.0]) == (6, 64)
     assert on_the_grid([1e-12, 3.0, 3.0]) == (1, 64, 64)

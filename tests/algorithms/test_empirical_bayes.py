@@ -17,7 +17,7 @@ from support.stages import guarantee_of
 from pcqr.algorithms import empirical_bayes as module
 from pcqr.algorithms import linear
 from pcqr.algorithms.class_weights import balanced_weights, noisy_label_counts
-from pcqr.algorithms.empirical_bayes import EmpiricalBayes, NoisyShare, _chances, _slopes, allows_empirical_bayes
+from pcqr.algorithms.empirical_bayes import EmpiricalBayes, _chances, _slopes, allows_empirical_bayes
 from pcqr.algorithms.linear import descend, shape_of
 from pcqr.algorithms.published import publish
 from pcqr.entropy import SeededEntropy
@@ -583,34 +583,37 @@ def test_weights_of_labels_move_probabilities_by_their_odds() -> None:
         assert np.abs(undone - wanted).mean() < 0.06 < np.abs(found - wanted).mean()
 
 
-def test_a_share_that_was_released_settles_the_constant() -> None:
-    """Sums that say nothing, and a share that says much: the mean chance over the public rows is that share."""
-    rows = PUBLIC
-    for by_label in ((1.0, 1.0), (0.25, 1.0)):
-        posterior = EmpiricalBayes(FEATURES, rows, by_label, NoisyShare(0.2, 1e-3))
-        for _ in range(3):
-            posterior.add(np.zeros(FEATURES.size), 1e3)
-        found = LinearClassifier.of(FEATURES, 2, posterior.weights[None], np.zeros((1, 0, 1))).predict_proba(rows)
-        undone = found / np.array(by_label)
-        undone /= undone.sum(axis=1, keepdims=True)
-        assert undone[:, 1].mean() == pytest.approx(0.2, abs=0.02)
-    doubted = EmpiricalBayes(FEATURES, rows, (1.0, 1.0), NoisyShare(0.2, 1e3))
-    doubted.add(np.zeros(FEATURES.size), 1e3)
-    assert np.abs(doubted.weights).max() < 0.1
+@pytest.mark.parametrize("by_label", [(1.0, 1.0), (0.25, 1.0), (1.0, 1 / 64)])
+def test_balanced_labels_count_alike_whatever_the_sums_leave_open(by_label: tuple[float, float]) -> None:
+    """Sums that say nothing: among weighted public rows both labels are equally common, but for some per cent."""
+    posterior = EmpiricalBayes(FEATURES, PUBLIC, by_label, is_balanced=True)
+    for _ in range(3):
+        posterior.add(np.full(FEATURES.size, 1e-3), 1e3)
+    found = LinearClassifier.of(FEATURES, 2, posterior.weights[None], np.zeros((1, 0, 1))).predict_proba(PUBLIC)
+    undone = found / np.array(by_label)
+    undone /= undone.sum(axis=1, keepdims=True)
+    assert undone[:, 1].mean() * by_label[1] == pytest.approx(undone[:, 0].mean() * by_label[0], rel=0.05)
 
 
-def test_a_share_is_one_whatever_the_noise_of_its_count_is() -> None:
-    assert NoisyShare.of(-30.0, 1_000, 50.0) == NoisyShare(0.0, math.sqrt(2.0) * 50.0 / 1_000)
-    assert NoisyShare.of(1_200.0, 1_000, 50.0).value == 1.0
-    assert NoisyShare.of(30.0, 1_000, 0.01) == NoisyShare(0.03, math.sqrt(2.0) / 1_000)
+def test_balanced_labels_are_held_alike_against_noisy_sums_that_say_otherwise() -> None:
+    """A sum that pulls all margins up, with much noise: without balance the mean margin follows it."""
+    assert FEATURES.dense is not None
+    pull, margins = FEATURES.dense.vectors(PUBLIC).astype(float).mean(axis=0), []
+    for is_balanced in (False, True):
+        posterior = EmpiricalBayes(FEATURES, PUBLIC, is_balanced=is_balanced)
+        for _ in range(2):
+            posterior.add(0.2 * pull / np.linalg.norm(pull), 0.02)
+        found = LinearClassifier.of(FEATURES, 2, posterior.weights[None], np.zeros((1, 0, 1)))
+        margins.append(abs(float(found.decision_function(PUBLIC).mean())))
+    assert margins[1] < 0.3 * margins[0]
 
 
-def test_a_run_hands_on_the_share_that_it_released() -> None:
+def test_a_run_says_that_weights_are_balanced() -> None:
     """The parts of the plan on the same words: counts of labels with their noise, and sums of weighted records."""
     records, counts, plan = some_records(2_000), ClassCountsStage(50.0), a_plan(2_000)
     trees, entropy = DecisionTrees(depth=1, predicates=(Predicate(0, 0.0),)), SeededEntropy(3)
     run = publish(Sequence((counts, plan)), trees, records, SeededEntropy(3), maps={"plain": FEATURES}, public=PUBLIC)
     noisy = noisy_label_counts(records, counts, entropy)
     assert noisy[1] != records.label_counts()[1]
-    share, source = NoisyShare.of(noisy[1], 2_000, 50.0), weighed(records, balanced_weights(noisy, 50.0))
-    assert run == descend(FEATURES, source, plan, entropy, public=PUBLIC, share=share)
+    source = weighed(records, balanced_weights(noisy, 50.0))
+    assert run == descend(FEATURES, source, plan, entropy, public=PUBLIC, is_balanced=True)

@@ -11,16 +11,15 @@ from scipy.stats import binom
 from support.releases import Forbidden
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
+from pcqr.algorithms.noisy_max import noisy_max
 from pcqr.algorithms.sub_samp import sub_samp
 from pcqr.algorithms.unv_priv_cl import unv_priv_cl
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps, Thresholds, UnionsOfIntervals
+from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector
-from pcqr.peers.noisy_max.algorithm import noisy_max
-from pcqr.peers.noisy_max.mechanism import GaussianMax
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
-from pcqr.plan import Context, DrawStage, VoteStage, account
+from pcqr.plan import Context, DrawStage, NoisyMaxStage, VoteStage, account
 from pcqr.planning import paper
 from pcqr.planning.releases import universal_guarantee
 from pcqr.records import InMemory

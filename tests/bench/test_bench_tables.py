@@ -50,6 +50,46 @@ def test_an_own_table_is_split_and_encoded_by_its_public_rows(tmp_path: Path) ->
     assert np.array_equal(own(tmp_path / "mine.csv", "y", labels=["yes", "no"], drop=["number"]).y, task.X[:, 0] <= 20)
 
 
+def test_with_nothing_public_there_are_cells_as_they_are_and_no_public_row(tmp_path: Path) -> None:
+    write(tmp_path / "mine.csv")
+    text = (tmp_path / "mine.csv").read_text(encoding="utf-8")
+    (tmp_path / "mine.csv").write_text(text.replace("\n7,b,", "\n,,").replace("\n21,a,", "\n,,"), encoding="utf-8")
+    task, usual = (own(tmp_path / "mine.csv", "y", labels=None, public_rows=rows) for rows in (0, None))
+    assert task.raw is not None
+    assert usual.raw is None
+    assert task.public.shape == (0, task.X.shape[1])
+    for cells, X in ((task.raw.X, task.X), (task.raw.X_test, task.X_test)):
+        assert list(cells) == ["age", "job", "number"]
+        assert np.isnan(cells["age"]).sum() == sum(job is None for job in cells["job"]) > 0
+        known = ~np.isnan(cells["age"])
+        limits = task.schema.columns[0].limits
+        assert limits is not None
+        clipped = np.clip(cells["age"][known], *limits)
+        assert np.array_equal(clipped, X[known, task.schema.feature_names.index("age")])
+        assert {job for job in cells["job"] if job is not None} == {"a", "b", "c"}
+        assert np.array_equal(np.isnan(cells["age"]), np.array([job is None for job in cells["job"]]))
+    assert np.array_equal(task.X, usual.X)  # of what is not private
+    assert np.array_equal(task.X_test, usual.X_test)
+    assert task.fingerprint() != usual.fingerprint()
+
+
+def test_adult_has_cells_of_the_rows_that_are_scored() -> None:
+    task, usual = load("adult", None, 0), load("adult", None)
+    assert task.raw is not None
+    assert np.array_equal(task.schema.encode(task.raw.X_test), usual.X_test)
+    assert np.array_equal(task.schema.encode(task.raw.X), usual.X)
+
+
+def test_methods_may_get_fewer_public_rows() -> None:
+    few = toy(30)
+    assert np.array_equal(few.public[:, :1], toy().public[:30, :1])
+    assert np.array_equal(few.y_test, toy().y_test)
+    with pytest.raises(ParameterError, match="--public-rows must be at most 2,000"):
+        toy(2_001)
+    with pytest.raises(ParameterError, match="--public-rows"):
+        load("adult", None, 2_001)
+
+
 def test_an_own_table_may_have_a_schema_and_several_labels(tmp_path: Path) -> None:
     schema = Schema((Column("age", bounds=(0, 30)), Column("number"), Column("y", "categorical", ("no", "yes"))))
     task = own(write(tmp_path / "mine.csv"), "job", labels=None, schema=schema)

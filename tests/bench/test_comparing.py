@@ -100,7 +100,7 @@ def test_failures_are_kept_and_tried_again_on_request_or_with_more_time(
 def test_a_missing_environment_is_not_kept(made: list[Cell], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FakeBench, "failed", {"linear": "not installed: pcqr bench --install dpmm"})
     found = go(comparison(tmp_path, "linear"), tmp_path)
-    assert all(run.needs_environment for run in found)
+    assert not any(run.has_begun for run in found)
     made.clear()
     go(comparison(tmp_path, "linear"), tmp_path)
     assert len(made) == 4
@@ -126,6 +126,8 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 def test_files_of_cells_have_readable_names_of_their_own() -> None:
     cell = Cell("my table/../x", "f", "a.b:C", 0.1, 1e-6, 20, 3)
+    assert cell.file.endswith("-f068bfe2b0.json")  # what was stored before is found again
+    assert len({cell.file, replace(cell, public_rows=0).file, replace(cell, public_rows=30).file}) == 3
     assert cell.file.startswith("my_table_.._x_a.b_C_0.1_3-")
     assert "/" not in cell.file
     assert replace(cell, fingerprint="g").file != cell.file

@@ -19,13 +19,20 @@ from pcqr.bench.methods import KNOWN, Method, named
 from pcqr.bench.outside.task import NOT_ASKED, UNANSWERED, Column, Task, carry_out
 from pcqr.bench.running import Bench, columns_of, score
 from pcqr.bench.runs import Cell, Run
+from pcqr.bench.tables import Raw, toy
 from pcqr.bench.tables import Task as Table
-from pcqr.bench.tables import toy
 from pcqr.schema import Column as Declared
 from pcqr.schema import Schema
 
 TOY = toy()
+JOBS = np.array(["cook", None, "nurse", "cook"] * 95, dtype=object)
+CELLS = {"age": np.where(JOBS == "nurse", np.nan, np.arange(380.0)), "hours": np.arange(380.0) % 60, "job": JOBS}
 SMALL = Table("toy", TOY.X[:300], TOY.y[:300], TOY.public[:50], TOY.X_test[:80], TOY.y_test[:80], TOY.schema)
+UNKNOWN = replace(
+    SMALL,
+    public=SMALL.public[:0],
+    raw=Raw(*({name: values[part] for name, values in CELLS.items()} for part in (slice(300), slice(300, None)))),
+)
 
 
 @pytest.fixture
@@ -36,9 +43,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     return made
 
 
-def run(bench: Bench, name: str, seed: int = 0) -> Run:
+def run(bench: Bench, name: str, seed: int = 0, table: Table = SMALL) -> Run:
     method = named(name)
-    return bench.run(SMALL, method, Cell("toy", "f", name, 1.0, 1e-6, 20, seed))
+    return bench.run(table, method, Cell("toy", "f", name, 1.0, 1e-6, 20, seed))
 
 
 def test_scores() -> None:
@@ -118,6 +125,41 @@ def test_an_own_method_runs_and_the_same_seed_gives_the_same(bench: Bench) -> No
     assert first.accuracy == second.accuracy != other.accuracy
     assert first.fit_seconds is not None
     assert (first.megabytes or 0) > 20
+
+
+def test_with_nothing_public_methods_get_cells_as_they_are(bench: Bench) -> None:
+    bench.put(UNKNOWN)
+    assert UNKNOWN.raw is not None
+    found = run(bench, "support.bench:NothingPublic", table=UNKNOWN)
+    assert (found.failed, found.rows, found.answered) == (None, 20, 1.0)
+    task = Task.read(bench.folder / "run")
+    for cells, told in ((UNKNOWN.raw.X, task.raw), (UNKNOWN.raw.X_test, task.raw_test)):
+        assert told is not None
+        assert list(told) == ["age", "hours", "job"]
+        assert told["job"].tolist() == cells["job"].tolist()
+        assert np.array_equal(told["age"], cells["age"], equal_nan=True)
+    assert None in task.raw["job"]  # type: ignore[index]
+    assert task.predicates == ()
+
+
+@pytest.mark.parametrize("name", ["auto", "tree", "majority"])
+def test_with_nothing_public_ours_run_and_what_is_not_private(name: str, bench: Bench) -> None:
+    bench.put(UNKNOWN)
+    found = run(bench, name, table=UNKNOWN)
+    assert (found.failed, found.rows) == (None, 80)
+    assert (found.accuracy or 0.0) > 0.4
+
+
+def test_what_needs_something_public_says_what_and_is_not_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench.put(UNKNOWN)
+    monkeypatch.setattr(Bench, "_process", lambda *_: pytest.fail("must not run"))
+    told = {method.name: method.needs for method in KNOWN.values() if method.needs is not None}
+    assert set(KNOWN) - set(told) == {"auto", "tree", "linear", "majority", "boosting"}
+    for name, needs in told.items():
+        found = run(bench, name, table=UNKNOWN)
+        assert found.failed == f"needs {needs}"
+        assert not found.has_begun
+    assert told["diffprivlib-forest"] == "public bounds and categories"
 
 
 def test_an_own_method_may_answer_queries_alone(bench: Bench) -> None:
@@ -216,7 +258,7 @@ def test_a_library_that_is_not_installed_is_a_row_that_says_how(bench: Bench) ->
     method = Method("far", "outside", "published", "", environment="dpmm", module="far")
     found = bench.run(SMALL, method, Cell("toy", "f", "far", 1.0, 1e-6, 20, 0))
     assert found.failed == "not installed: pcqr bench --install dpmm"
-    assert found.needs_environment
+    assert not found.has_begun
 
 
 def test_what_is_carried_outside_needs_no_pcqr_and_a_run_without_an_outcome_has_failed(

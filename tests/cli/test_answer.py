@@ -148,10 +148,15 @@ def test_a_universal_release_publishes_and_shows_what_it_published(files: Files)
 
 def test_unstable_queries_get_no_label_or_a_random_one(files: Files) -> None:
     files.write(noise=0.5)
-    assert files.answer("--algorithm", "subsamp").exit_code == 3
+    assert files.answer("--algorithm", "subsamp", "--vote", "stability").exit_code == 3
     abstained = read_table(files.out())
     assert all(label is None for label, kind in zip(*_columns(abstained), strict=True) if kind == "unstable")
-    assert files.answer("--algorithm", "subsamp", "--on-unstable", "random", "--overwrite").exit_code == 3
+    assert (
+        files.answer(
+            "--algorithm", "subsamp", "--vote", "stability", "--on-unstable", "random", "--overwrite"
+        ).exit_code
+        == 3
+    )
     drawn = read_table(files.out())
     assert {label for label, kind in zip(*_columns(drawn), strict=True) if kind == "unstable"} <= {"0", "1"}
     assert "unstable" in drawn["kind"]
@@ -159,14 +164,14 @@ def test_unstable_queries_get_no_label_or_a_random_one(files: Files) -> None:
 
 def test_a_halted_release_keeps_its_answers_and_says_so(files: Files) -> None:
     files.write(noise=0.5)
-    result = files.answer("--algorithm", "subsamp")
+    result = files.answer("--algorithm", "subsamp", "--vote", "stability")
     assert result.exit_code == 3
     assert "exhausted" in result.stderr
     kinds = list(read_table(files.out())["kind"])
     assert len(kinds) == QUERIES
     assert kinds[0] in ("stable", "unstable")
     assert kinds[-1] == "unanswered"
-    machine = files.answer("--json", "--algorithm", "subsamp", "--overwrite")
+    machine = files.answer("--json", "--algorithm", "subsamp", "--vote", "stability", "--overwrite")
     assert machine.exit_code == 3
     error = json.loads(machine.stdout)["error"]
     assert error["type"] == "BudgetExhausted"
@@ -427,7 +432,7 @@ def _columns(answers: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 
 def test_a_release_that_will_halt_early_says_so_in_one_plain_line(files: Files) -> None:
     files.write()
-    result = files.answer("--epsilon", "1", "--class", "stumps")
+    result = files.answer("--epsilon", "1", "--class", "stumps", "--vote", "stability")
     assert "Warning: Of m = 30 planned queries about" in result.stderr
     assert "PrivateClassifier" in result.stderr
     assert ".py" not in result.stderr

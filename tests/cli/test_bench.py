@@ -77,6 +77,11 @@ def test_an_own_table_and_a_broken_method_in_json(tmp_path: Path) -> None:
         (["--tables", "toy", "--epsilons", "0"], "--epsilons must be positive numbers"),
         (["--tables", "toy", "--seeds", "-1"], "--seeds must be integers from 0 on"),
         (["--tables", "toy", "--delta", "2"], "delta must be"),
+        (["--tables", "toy", "--public-rows", "9999"], "--public-rows must be at most 2,000"),
+        (
+            ["--table", "mine.csv", "--label", "y", "--schema", "s.toml", "--public-rows", "0"],
+            "--schema must be left out with --public-rows 0: nothing is public then",
+        ),
         (["--label", "y"], "--label must be given with --table alone"),
         (["--table", "nowhere.csv", "--label", "y"], "--table must be a file that exists"),
         (["--table", "nowhere.csv"], "--label must be the column of --table"),
@@ -92,8 +97,26 @@ def test_what_is_refused_before_anything_runs(words: list[str], message: str, tm
 
 def test_methods_are_listed() -> None:
     assert "| linear | ours | published |" in invoke("--list").stdout
+    assert "\n- nothing: auto, tree, linear, majority, boosting\n" in invoke("--list").stdout
     listed = json.loads(invoke("--list", "--json").stdout)["methods"]
-    assert listed[0]["name"] == "auto"
+    assert (listed[0]["name"], listed[0]["needs"]) == ("auto", None)
+
+
+def test_a_comparison_with_nothing_public_and_one_of_its_rows_again(tmp_path: Path) -> None:
+    words = ["--tables", "toy", "--epsilons", "0.5", "--methods", "tree,gnmax", "--runs", "1", "--public-rows", "0"]
+    told = invoke(*words, "--out", str(tmp_path / "out"))
+    assert told.exit_code == 0
+    assert "Nothing is public but the columns and their kinds." in told.stdout
+    assert "- gnmax: needs public rows" in told.stdout
+    tree, gnmax = results(tmp_path / "out")
+    assert (tree["cell"]["public_rows"], gnmax["failed"]) == (0, "needs public rows")
+    assert tree["accuracy"] > 0.8
+    (_, _, *line) = shlex.split(tree["command"])
+    assert "--public-rows 0" in tree["command"]
+    assert invoke(*line, "--out", str(tmp_path / "again")).exit_code == 0
+    (again,) = results(tmp_path / "again")
+    assert (again["accuracy"], again["cell"]) == (tree["accuracy"], tree["cell"])
+    assert len(list((tmp_path / "out" / "runs").iterdir())) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

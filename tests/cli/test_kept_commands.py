@@ -240,7 +240,8 @@ def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path
 def test_a_release_of_few_answers_is_warned_of_with_what_says_so_beforehand(files: Path) -> None:
     words = ("fit", "--private", files / "private.csv", "--label", "state", "--labels", "well,ill", "--delta", "1e-6")
     for more, said in ((("--dry-run",), "publish a classifier instead"), ((), "pcqr fit --dry-run")):
-        result = call(*words, "--epsilon", "0.5", "--planned-queries", 3_000, "--out", files / "release", *more)
+        numbers = ("--epsilon", "0.5", "--planned-queries", 3_000, "--vote", "stability")
+        result = call(*words, *numbers, "--out", files / "release", *more)
         told = " ".join(result.output.split())
         assert "are expected to be answered" in told
         assert said in told
@@ -357,7 +358,7 @@ def test_a_release_that_has_halted_says_so(files: Path) -> None:
     labels = np.random.default_rng(1).choice(["ill", "well"], 4_000)
     _write(files / "private.csv", [("age", "state"), *((place % 100, label) for place, label in enumerate(labels))])
     _write(files / "many.csv", [("age",), *((age / 4,) for age in range(400))])
-    fit(files, "--algorithm", "subsamp")
+    fit(files, "--algorithm", "subsamp", "--vote", "stability")
     result = ask(files, queries="many.csv")
     unanswered = sum(row[2] == "unanswered" for row in rows(files / "answers.csv"))
     assert result.exit_code == 3

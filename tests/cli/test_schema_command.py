@@ -18,6 +18,7 @@ from pcqr.cli.stopping import Stopped
 from pcqr.datasets import read_table, write_table
 from pcqr.errors import ParameterError
 from pcqr.release import Account
+from pcqr.unit import PERSON
 
 ROWS: dict[str, list[Any]] = {
     "age": [20, 31, 64, None],
@@ -195,6 +196,37 @@ def test_the_account_is_charged_and_the_schema_used_with_the_same_file(private: 
     assert "Schema.private" in said(shown)
 
 
+@pytest.mark.parametrize("file", ["private.csv", "private.parquet"])
+def test_persons_are_asked_for_one_row_each(private: Path, file: str) -> None:
+    ids = [place // 2 for place in range(RECORDS)]
+    table = PRIVATE | {"who": ids}
+    write_table(private / file, table)
+    given = TYPES if file == "private.csv" else ()
+    dry = release(private, "--person", "who", "--dry-run", "--json", file=file, given=given)
+    assert dry.exit_code == 0, dry.output
+    told = json.loads(dry.stdout)
+    assert (told["records"], told["plan"]["records"], told["plan"]["numeric"]) == (RECORDS // 2, RECORDS // 2, 1)
+    result = release(private, "--person", "who", "--seed", "3", file=file, given=given)
+    assert result.exit_code == 0, result.output
+    types = {"age": "numeric", "job": "categorical"}
+    read = read_table(private / file)
+    expected = Schema.private(read, 1.0, types=types, drop=("income", "who"), groups=ids, entropy=3)  # type: ignore[arg-type]
+    written = Schema.from_toml(private / "schema.toml")
+    assert written == expected
+    assert written.guarantee is not None
+    assert written.guarantee.unit == PERSON
+    bad = ["", *ids[1:]]
+    write_table(private / "bad.csv", table | {"who": bad})
+    other = ("--out", str(private / "other.toml"))
+    refused = release(private, "--person", "who", *other, file="bad.csv")
+    assert refused.exit_code == 2
+    assert "person column 'who'" in said(refused)
+    (private / "folder").mkdir()
+    write_table(private / "folder" / "0.parquet", table)
+    in_parts = release(private, "--person", "who", *other, file="folder", given=())
+    assert "put its rows into one .parquet file" in said(in_parts)
+
+
 def test_a_dry_run_reads_no_cell(private: Path) -> None:
     write_table(private / "private.csv", PRIVATE | {"age": ["ninety", *PRIVATE["age"][1:]]})
     dry = release(private, "--dry-run", "--json")
@@ -221,7 +253,8 @@ def test_a_dry_run_reads_no_cell(private: Path) -> None:
         (("--drop", "tall"), "--drop must be"),
         (("--types", "job=words"), "--types must be"),
         (("--types", "wages=number"), "--types must be"),
-        (("--person", "job"), "--person must be left out"),
+        (("--person", "nobody"), "--person must be the name of a column"),
+        (("--person", "income"), "--person must be the name of a column"),
         (("--most-categories", "5"), "--most-categories must be left out"),
         (("--out", "schema.yaml"), "--out must be a name that ends in .toml or .json"),
         (("--seed", "1"), "--seed must be left out with --account"),

@@ -29,8 +29,7 @@ from pcqr.hypotheses.learners.fitting import Fitted
 from pcqr.hypotheses.learners.together import OneTeacher
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
-from pcqr.plan import Answer, Plan, Stage, Usage
+from pcqr.plan import Answer, NoisyMaxStage, Plan, Stage, Usage
 from pcqr.plan.plans import QueryPlan
 from pcqr.records.branching import Leaf, Split
 from pcqr.records.feature_map import FeatureMap

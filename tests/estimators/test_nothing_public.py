@@ -22,9 +22,10 @@ from pcqr.entropy import SeededEntropy
 from pcqr.errors import AccountExhausted, DataError, NothingPublic, ParameterError
 from pcqr.estimators import private_classifier
 from pcqr.hypotheses import DecisionTrees
+from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import Predicate
 from pcqr.models import PublishedModel
-from pcqr.plan import DrawStage, LeafCountsStage, LinearStage, PredicatesStage, Sequence
+from pcqr.plan import ClassCountsStage, DrawStage, LeafCountsStage, LinearStage, PredicatesStage, Sequence
 from pcqr.plan.composition import parts_of
 from pcqr.planning.predicates import GRID_CUTS
 from pcqr.records import InMemory, Persons
@@ -369,17 +370,62 @@ def test_persons_of_one_row_get_what_is_bought_of_records(monkeypatch: pytest.Mo
     assert records.plan_.stage == persons.plan_.stage
 
 
-def test_persons_below_the_limit_and_records_with_weights_get_the_grid() -> None:
-    ids = np.arange(6_000) // 2
-    with pytest.warns(NothingPublic, match="records with weights cannot buy cuts"):
-        weighed = PrivateClassifier(2.0, entropy=0).fit(FRAME, Y, sample_weight=np.ones(6_000))
-    with pytest.warns(NothingPublic, match="records with weights cannot buy cuts"):
-        balanced = PrivateClassifier(2.0, class_weight="balanced", entropy=0).fit(NUMBERS, ABOVE)
-    for classifier in (weighed, balanced):
-        assert not parts_of(classifier.plan_.stage, PredicatesStage)
+def test_persons_below_the_limit_get_the_grid() -> None:
     with pytest.warns(NothingPublic):
-        few = PrivateClassifier(0.2, entropy=0).fit(FRAME, Y, groups=ids)
+        few = PrivateClassifier(0.2, entropy=0).fit(FRAME, Y, groups=np.arange(6_000) // 2)
     assert few.guarantee_.unit.plural == "persons"
+    assert not parts_of(few.plan_.stage, PredicatesStage)
+    assert private_classifier.BOUGHT_OF_PERSONS not in few.guarantee_.steps
+
+
+@pytest.mark.filterwarnings("ignore::pcqr.errors.NothingPublic")
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_weights_do_not_change_what_is_bought(epsilon: float) -> None:
+    """All records count one for predicates, those of weight 0, too. What follows sees weights."""
+    weights = np.where(np.arange(6_000) < 3_000, 1.0, 0.0)
+    wrong = np.where(weights > 0, Y, 1 - Y)
+    made = [
+        PrivateClassifier(epsilon, method="tree", class_weight=declared, entropy=0).fit(FRAME, y, sample_weight=given)
+        for declared, y, given in (
+            (None, Y, None),
+            (None, Y, weights),
+            (None, wrong, weights),
+            ({0: 1, 1: 3}, Y, None),
+            ({0: 1, 1: 3}, Y, weights),
+        )
+    ]
+    assert all(classifier.schema_ == made[0].schema_ for classifier in made)
+    assert all(classifier.plan_.stage == made[0].plan_.stage for classifier in made), "weights cost nothing"
+    assert made[1].hypothesis_.to_json() == made[2].hypothesis_.to_json(), "who weighs nothing says nothing"
+    if epsilon == 2.0:
+        seen = weights > 0
+        assert (made[2].predict(FRAME[seen]) == Y[seen]).mean() > 0.85
+        assert (made[3].predict(FRAME) == 1).mean() > (made[0].predict(FRAME) == 1).mean()
+
+
+@pytest.mark.filterwarnings("ignore::pcqr.errors.NothingPublic")
+@pytest.mark.parametrize("method", ["tree", "linear", "auto"])
+@pytest.mark.parametrize("is_array", [False, True])
+def test_balanced_counts_come_after_what_is_bought(method: Any, is_array: bool) -> None:
+    X, y = (NUMBERS, ABOVE) if is_array else (FRAME, Y)
+    classifier = PrivateClassifier(2.0, method=method, class_weight="balanced", entropy=0).fit(X, y)
+    kinds = tuple(map(type, stages_of(classifier)))
+    assert kinds[:2] == (PredicatesStage, ClassCountsStage)
+    assert classifier.guarantee_.within(2.0, 1e-6)
+    assert classifier.guarantee_.epsilon > 0.99 * 2.0
+    types = None if is_array else TYPES
+    again = PrivateClassifier(2.0, method=method, class_weight="balanced", types=types)
+    assert again.plan(6_000, 3 if is_array else None).stage == classifier.plan_.stage
+    if is_array:
+        assert classifier.class_weight_[1] == 1.0
+        assert (classifier.predict(X) == y).mean() > 0.9
+
+
+def test_persons_with_weights_get_predicates_of_one_row_each() -> None:
+    classifier = PrivateClassifier(3.0, class_weight="balanced", entropy=0)
+    classifier.fit(FRAME, Y, groups=Groups(IDS, 2), sample_weight=np.linspace(0.0, 1.0, 6_000))
+    assert isinstance(stages_of(classifier)[0], PredicatesStage)
+    assert classifier.guarantee_.unit.plural == "persons"
 
 
 def test_declared_trees_and_dense_features_buy_nothing() -> None:
@@ -400,3 +446,14 @@ def test_trees_of_the_users_own_depth() -> None:
     assert classifier.hypotheses_.depth == 2
     assert classifier.guarantee_.within(2.0, 1e-6)
     assert replace(classifier.hypotheses_, predicates=None) == DecisionTrees(depth=2)
+
+
+def test_rare_ones_are_not_asked_as_often_as_numbers() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(4_000, 2)), rng.random((4_000, 8)) < 0.02])
+    classifier = PrivateClassifier(10.0, entropy=0, classes=(0, 1)).fit(X, X[:, 0] > 0)
+    assert isinstance(classifier.hypothesis_, LinearClassifier)
+    ferns = classifier.hypothesis_.feature_map.ferns
+    assert ferns is not None
+    asked = np.bincount([predicate.feature for predicate in ferns.predicates], minlength=10)
+    assert asked[:2].sum() > 3 * asked[2:].sum(), "a cut of a rare 0/1 column tells few records apart"

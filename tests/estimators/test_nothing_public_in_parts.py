@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support import clusters
 from support.releases import Forbidden
 
 from pcqr import PrivateClassifier, Schema, SemiPrivateLearner
@@ -19,7 +20,7 @@ from pcqr.hypotheses import DecisionTrees
 from pcqr.plan import PredicatesStage
 from pcqr.plan.composition import parts_of
 from pcqr.records import Cluster, ParquetTable
-from pcqr.records.parted import Spool, parquet
+from pcqr.records.parted import Parted, Spool, parquet
 from pcqr.schema import Column
 from pcqr.schema.raw import MOST_CHARACTERS
 
@@ -114,6 +115,29 @@ def test_so_it_is_on_a_cluster(folder: Path, cluster: Cluster) -> None:
     expected = fitted(classifier, X, Y)
     assert fitted(classifier, ParquetTable(folder, label="ill", engine=cluster)) == expected
     assert "only here" in column(classifier, "job").categories, "a text that is in one part alone"
+
+
+def test_a_worker_that_dies_after_the_purchase_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it held was read by the categories that were bought, of texts that nobody keeps any more."""
+    classifier = PrivateClassifier(6.0, method="tree", classes=(0, 1), entropy=0)
+    expected = fitted(classifier, X, Y)
+    shipped = Parted.read_by
+    with (
+        clusters.scheduler_alone() as address,
+        clusters.workers_of(address, 2) as workers,
+        Cluster(address, patience=5.0) as engine,
+    ):
+        engine.connection.client.wait_for_workers(2)
+
+        def read_by(records: Parted, schema: Schema) -> Parted:
+            found = shipped(records, schema)
+            workers[0].kill()
+            workers[0].wait()
+            return found
+
+        monkeypatch.setattr(Parted, "read_by", read_by)
+        assert fitted(classifier, ParquetTable(folder, label="ill", engine=engine)) == expected
+        assert len(engine.connection.addresses()) == 1
 
 
 def test_kinds_may_be_declared_and_columns_left_out(folder: Path) -> None:

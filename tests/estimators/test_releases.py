@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -27,9 +28,12 @@ from pcqr import (
 )
 from pcqr.algorithms.sub_samp import StableVotes
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl
+from pcqr.errors import NothingLearned
 from pcqr.estimators.answering import first_batch_cost
 from pcqr.estimators.given import Known
 from pcqr.hypotheses import DecisionTrees, Intervals, Stumps, Thresholds
+from pcqr.plan import NoisyMaxStage
+from pcqr.planning.classifiers.rule import least_strength
 from pcqr.schema import Column, Schema
 
 
@@ -171,7 +175,8 @@ def test_universal_publishes_as_soon_as_unstable_answers_run_out() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_preview_spends_nothing_and_is_the_same_before_the_fit(release: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = steps(20_000, noise=0.1)
-    unfitted = release(Thresholds(), epsilon=2.0, queries=40, entropy=0)
+    tested = {} if release is UniversalRelease else {"vote": "stability"}
+    unfitted = release(Thresholds(), epsilon=2.0, queries=40, entropy=0, **tested)
     plan = unfitted.plan(20_000, 1)
     fitted = unfitted.fit(X, y)
     assert replace(plan, guarantee=fitted.guarantee_) == fitted.plan_
@@ -225,7 +230,7 @@ def test_a_preview_in_paper_mode_knows_the_hard_stop() -> None:
     plan = release.plan(10**9, 1)
     cost = first_batch_cost(plan, np.arange(60.0)[:, None])
     assert cost.left.queries == 50
-    assert cost.certain == min(50, plan.vote.sparse_vector.unstable)
+    assert cost.certain == min(50, plan.tested.sparse_vector.unstable)
     assert (cost.is_refused, cost.chance_of_halting, cost.expected_unstable) == (True, 1.0, None)
     assert cost.beyond_plan == 10
     universal = UniversalRelease(Thresholds(), epsilon=0.9, queries=50, mode="paper").plan(10**13, 1)
@@ -303,8 +308,8 @@ def test_public_points_make_relabelling_cheaper() -> None:
     public = np.linspace(0, 1, 101)[:, None]
     release = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=0.5, entropy=0).fit(X, y, public=public)
     alone = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=0.5, entropy=0).fit(X, y)
-    assert release.plan_.vote.public == 101
-    assert release.plan_.vote.sampling_rate > alone.plan_.vote.sampling_rate
+    assert release.plan_.tested.public == 101
+    assert release.plan_.tested.sampling_rate > alone.plan_.tested.sampling_rate
     assert release.answer([0.9]).label == 1
 
 
@@ -362,7 +367,7 @@ def test_short_floats_do_not_shorten_epsilon() -> None:
     X, y = steps(20_000)
     eta: Any = np.float16(0.3210169491525424)
     release = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=eta, entropy=0).fit(X, y)
-    vote = release.plan_.vote
+    vote = release.plan_.tested
     inner = 2 * np.log1p(np.exp(np.float64(eta))) + vote.sparse_vector.guarantee.epsilon
     assert release.guarantee_.epsilon >= np.log1p(vote.sampling_rate * np.expm1(inner)) * (1 - 1e-13)
     assert release.guarantee_.epsilon <= 2.0
@@ -398,6 +403,20 @@ def test_several_classes_can_be_declared_with_the_class_or_by_name() -> None:
         AgnosticRelease(DecisionTrees(depth=2, labels=3), epsilon=2.0, entropy=Forbidden()).fit(X, y, public=public)
 
 
+@pytest.mark.parametrize("labels", [2, 3])
+def test_where_a_tree_can_learn_nothing_fit_and_plan_say_so_before_anything_is_drawn(labels: int) -> None:
+    (X, y), public = steps(2_000), np.arange(0.05, 1.0, 0.1)[:, None]
+    asks_nine = DecisionTrees(depth=2, labels=labels)
+    enough = math.ceil(least_strength(9, labels) / 0.1)
+    SemiPrivateLearner(asks_nine, 0.1).plan(enough, public=public)  # warnings are errors
+    told = f"9 predicates and {labels} classes: expect no more than the most common label. Take n ≥ {enough} at"
+    with pytest.warns(NothingLearned, match=told):
+        SemiPrivateLearner(asks_nine, 0.1).plan(enough - 1, public=public)
+    with pytest.raises(NothingLearned, match=told):
+        SemiPrivateLearner(asks_nine, 0.1, entropy=Forbidden()).fit(X[: enough - 1], y[: enough - 1], public=public)
+    SemiPrivateLearner(Stumps(), 0.1).plan(2, public=public)  # the bound is about trees
+
+
 @pytest.mark.filterwarnings("ignore::pcqr.errors.PublicRowsCoincide")  # two columns, cut off at public bounds
 def test_frames_of_mixed_columns_are_read_through_a_schema() -> None:
     pandas = pytest.importorskip("pandas")
@@ -428,3 +447,35 @@ def test_seeded_plans_are_marked_too() -> None:
 def test_parameters_survive_cloning() -> None:
     release = UniversalRelease(Intervals(), epsilon=3.0, publish_share=0.25, entropy=4)
     assert clone(release).get_params() == release.get_params()
+
+
+@pytest.mark.parametrize("kind", [SubsampleAggregate, AgnosticRelease])
+def test_noisy_votes_are_those_of_the_peer(kind: Any) -> None:
+    """The same seed, the same answers: one algorithm under two names. It halts after m answers, none of them ⊥."""
+    X, y = steps(3_000)
+    settings: dict[str, Any] = {"epsilon": 4.0, "queries": 12, "entropy": 5}
+    release = kind(Thresholds(), vote="noisy max", **settings).fit(X, y)
+    peer = NoisyMaxAggregate(Thresholds(), **settings).fit(X, y)
+    assert (release.guarantee_, release.plan_.vote) == (peer.guarantee_, peer.plan_.vote)
+    queries = np.linspace(0.3, 0.5, 20)[:, None]
+    cost = release.preview(queries)
+    assert (cost.certain, cost.is_refused, cost.chance_of_halting) == (12, True, 1.0)
+    with pytest.raises(BudgetExhausted) as ours:
+        release.predict(queries)
+    with pytest.raises(BudgetExhausted) as theirs:
+        peer.predict(queries)
+    assert [answer.label for answer in ours.value.answers] == [answer.label for answer in theirs.value.answers]
+    assert (release.queries_answered_, release.unstable_answers_, release.unstable_left_) == (12, 0, None)
+    assert release.answer(queries[0]).kind == "repeated"
+
+
+def test_a_vote_is_auto_unless_it_is_said() -> None:
+    X, y = steps(3_000)
+    assert AgnosticRelease().vote == SubsampleAggregate().vote == "auto"
+    noisy = SubsampleAggregate(Thresholds(), queries=20, entropy=0).fit(X, y)
+    assert isinstance(noisy.plan_.vote, NoisyMaxStage)
+    tested = SubsampleAggregate(Thresholds(), queries=20, vote="stability", entropy=0).fit(X, y)
+    assert tested.plan_.tested is tested.plan_.vote
+    for wrong in ({"vote": "noise"}, {"vote": "noisy max", "unstable": 3}, {"vote": "noisy max", "mode": "paper"}):
+        with pytest.raises(ParameterError, match="vote must be"):
+            SubsampleAggregate(Thresholds(), entropy=Forbidden(), **wrong).fit(X, y)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcqr import Guarantee, PrivateClassifier, Schema, SemiPrivateLearner
+from pcqr import Groups, Guarantee, PrivateClassifier, Schema, SemiPrivateLearner
 from pcqr.datasets import write_table
 from pcqr.errors import (
     AccountExhausted,
@@ -108,7 +108,10 @@ def test_what_does_not_fit_is_refused_before_anything_is_drawn(account: Account)
         (TABLE, {"epsilon": 0.0}, ParameterError, "epsilon"),
         (TABLE, {"delta": 0.0}, ParameterError, "delta"),
         (TABLE, {"epsilon": 0.1}, InfeasiblePlan, "n·ε is below 480"),
-        (TABLE, {"groups": np.arange(N)}, ParameterError, "groups"),
+        (TABLE, {"groups": np.arange(N)[1:]}, DataError, "as long as X"),
+        (TABLE, {"groups": [None, *range(1, N)]}, DataError, "a missing one"),
+        (TABLE, {"groups": Groups(np.arange(N), rows=2)}, ParameterError, "groups.rows"),
+        (TABLE, {"groups": np.arange(N) // 10}, InfeasiblePlan, "With n = 300"),
         (TABLE, {"types": {"wages": "numeric"}}, ParameterError, "wages"),
         (TABLE, {"types": {"age": "number"}}, ParameterError, "type of column 'age'"),
         (TABLE | {"age": AGES.tolist()}, {}, DataError, "--types age=number"),
@@ -155,6 +158,51 @@ def test_an_account_of_persons_is_not_charged_for_records(home: Path) -> None:  
     with pytest.raises(ParameterError, match="about the account's unit"):
         Schema.private(TABLE, 1.0, account=persons)
     assert not persons.charges
+
+
+def test_of_persons_one_row_of_each_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    """Somebody has all rows of one age and job. In no output are more than one of them."""
+    ids = np.where(TABLE["job"] == "cook", 0, np.arange(N))
+    persons = np.unique(ids).size
+    shipped, seen = module.__dict__["drawn_schema"], []
+
+    def drawn(table: Any, *others: Any) -> Any:
+        seen.append(table)
+        return shipped(table, *others)
+
+    monkeypatch.setattr(module, "drawn_schema", drawn)
+    account = Account.create("persons", epsilon=5.0, delta=1e-5, unit=PERSON)
+    schema = Schema.private(TABLE, 1.0, groups=ids, account=account)
+    (asked,) = seen
+    (texts,) = asked.texts(["job"])
+    jobs = [texts["job"].texts[place] for place in texts["job"].places]
+    assert (asked.size, jobs.count("cook")) == (persons, 1)
+    assert schema.columns[1].categories == ("nurse",)
+    guarantee = schema.guarantee
+    assert guarantee is not None
+    assert guarantee.unit == PERSON
+    assert any("one row of each is chosen by a secret coin" in step for step in guarantee.steps)
+    assert schema.cost[0].endswith("for persons, all rows of one together")
+    assert account.charges[0].facts == {"records": persons}
+    records = Account.create("records", epsilon=5.0, delta=1e-5)
+    with pytest.raises(ParameterError, match="about the account's unit"):
+        Schema.private(TABLE, 1.0, groups=ids, account=records)
+    assert not records.charges
+
+
+def test_files_keep_whom_a_schema_protects(tmp_path: Path) -> None:
+    schema = released(groups=np.arange(N))
+    schema.to_json(tmp_path / "s.json")
+    again = Schema.from_json(tmp_path / "s.json")
+    assert again.guarantee is not None
+    assert again.guarantee.unit == PERSON
+    assert again.cost == schema.cost
+
+
+def test_persons_in_parts_are_told_what_to_do(tmp_path: Path) -> None:
+    write_table(tmp_path / "0.parquet", {name: list(cells) for name, cells in TABLE.items()})
+    with pytest.raises(DataError, match="read it into memory"):
+        Schema.private(ParquetTable(tmp_path, label="member"), 1.0, groups=np.arange(N))
 
 
 def test_a_weak_guarantee_is_warned_of() -> None:

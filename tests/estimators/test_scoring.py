@@ -226,12 +226,12 @@ def test_the_fewest_records() -> None:
         Scoring.of(MODEL, 0.05, None).guarantee(0, persons=True)
 
 
-def test_what_is_expected_is_what_comes() -> None:
-    scoring = Scoring.of(MODEL, 0.2, None)
-    labels = np.where(np.arange(1_000) % 5 == 0, "yes", "no")
-    found = private_score(MODEL, np.full((1_000, 1), 30.0), labels, 0.2, entropy=0).accuracy
-    assert (found.high - found.low) / 2 == pytest.approx(scoring.expected(1_000), rel=0.15)
-    assert scoring.expected(20) == 1.0
+@pytest.mark.parametrize("epsilon", [0.1, 0.2, 50.0])  # mostly noise, as much noise as sampling, mostly sampling
+def test_what_is_expected_is_what_comes(epsilon: float) -> None:
+    scoring, histogram = Scoring.of(MODEL, epsilon, None), (500, 100, 100, 300, 0)
+    found = PrivateScore(histogram, 1_000, MODEL.classes, (0, 1), scoring.noise, Guarantee(epsilon)).accuracy
+    assert (found.high - found.low) / 2 == pytest.approx(scoring.expected(1_000), rel=0.1)
+    assert Scoring.of(MODEL, 0.2, None).expected(20) == 1.0
 
 
 # Persons --------------------------------------------------------------------------------------------------------------

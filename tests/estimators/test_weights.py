@@ -18,7 +18,7 @@ from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.trees import Predicate
 from pcqr.plan import ClassCountsStage, DrawStage, LinearStage
 from pcqr.plan.composition import parts_of
-from pcqr.planning.classifiers.rule import CLASS_COUNTS_SHARE
+from pcqr.planning.classifiers.rule import CLASS_COUNTS_SHARE, TREE_SHARE, trees_for
 from pcqr.records import ParquetTable
 from pcqr.schema import Column
 
@@ -234,3 +234,36 @@ def test_the_draw_after_counts_is_accounted_as_one_that_depends_on_them() -> Non
     assert isinstance(counts, ClassCountsStage)
     assert isinstance(counts.event(None), ShapingEvent)  # type: ignore[arg-type]
     assert isinstance(draw, DrawStage)
+
+
+def is_linear(records: int, public: Any = PUBLIC, *, weights: bool = False, **given: Any) -> bool:
+    """Is a linear classifier planned, and is the tree of a kind for what ε it has?"""
+    found = made(**({"class_weight": "balanced"} | given)).dry_run(records, public, weights=weights)
+    linears = parts_of(found.plan.stage, LinearStage)
+    assert len(parts_of(found.plan.stage, DrawStage)) == 1
+    assert isinstance(found.hypotheses, DecisionTrees)
+    assert "trees" in given or found.hypotheses.stop == trees_for(records, TREE_SHARE if linears else 1.0).stop
+    assert all(stage.is_empirical_bayes for stage in linears)
+    return bool(linears)
+
+
+def test_auto_publishes_a_linear_classifier_earlier_where_labels_are_held_alike() -> None:
+    assert [is_linear(n) for n in (1_999, 2_000, 3_000)] == [False, True, True]
+    assert not is_linear(2_900, class_weight={1: 30.0})
+    assert not is_linear(2_900, class_weight=None)
+    assert not is_linear(2_900, weights=True)
+    assert not is_linear(2_900, classes=(0, 1, 2))
+    fitted = made(epsilon=0.7, class_weight="balanced").fit(X, Y, public=PUBLIC)
+    assert fitted.method_ == "linear"
+    assert fitted.predict(FAR).tolist() == [1, 0]
+
+
+def test_it_does_so_from_four_public_rows_for_each_coordinate_on() -> None:
+    declared = DecisionTrees(depth=1, predicates=tuple(Predicate(0, cut) for cut in (-1.0, 0.0, 1.0)))
+    assert [is_linear(2_500, PUBLIC[:rows], trees=declared) for rows in (19, 20)] == [False, True]
+
+
+def test_classes_that_only_the_labels_tell_decide_before_anything_is_planned() -> None:
+    labels = np.arange(3_000) % 3
+    fitted = PrivateClassifier(0.9, class_weight="balanced", entropy=0).fit(X, labels, public=PUBLIC)
+    assert (fitted.method_, fitted.classes_.tolist()) == ("tree", [0, 1, 2])

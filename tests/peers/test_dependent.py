@@ -18,9 +18,9 @@ from pcqr.accounting import concentrated_epsilon
 from pcqr.audit.exact import law_of
 from pcqr.audit.exact.cases.peers import Votes, neighbouring_votes
 from pcqr.hypotheses import Thresholds
+from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.dependent import Cost, NotReleasable, _log_tail, confident_cost, gaussian_cost
-from pcqr.peers.noisy_max.mechanism import GaussianMax
 
 ORDERS = (1.2, 2.0, 5.0, 20.0)
 

@@ -176,11 +176,11 @@ PLANS: dict[str, tuple[Callable[[], Any], Figures]] = {
         (0.999999997999, 9.944134642281262e-07, None),
     ),
     "SubSamp of learners": (
-        lambda: SubsampleAggregate(LEARNERS(), queries=50, epsilon=2.0).plan(20_000, 3),
+        lambda: SubsampleAggregate(LEARNERS(), queries=50, epsilon=2.0, vote="stability").plan(20_000, 3),
         (1.9999999959980002, 7.666819903250568e-07, None),
     ),
     "AgPrivCl": (
-        lambda: AgnosticRelease(THRESHOLDS, queries=20).plan(60_000, 1),
+        lambda: AgnosticRelease(THRESHOLDS, queries=20, vote="stability").plan(60_000, 1),
         (0.9999999985931285, 9.167073650839229e-07, None),
     ),
     "AgPrivCl with the paper's constants": (

@@ -9,14 +9,15 @@ import pytest
 
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee
+from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.peers.noisy_max.mechanism import GaussianMax
-from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.plan import (
     Aim,
     Budget,
     DrawStage,
     LinearStage,
+    NoisyMaxPlan,
+    NoisyMaxStage,
     PublishedPlan,
     Sequence,
     UniversalPlan,
@@ -72,7 +73,7 @@ def test_answers_one_by_one_are_planned_for_a_number_of_queries(plan: Any, aim: 
 @pytest.mark.parametrize(
     ("plan", "name", "stage"),
     [
-        (VOTING, "vote", NOISY.vote),
+        (UNIVERSAL, "vote", NOISY.vote),
         (NOISY, "vote", VOTE),
         (UNIVERSAL, "vote", None),
         (UNIVERSAL, "publish", VOTE),

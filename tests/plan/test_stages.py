@@ -13,11 +13,10 @@ from pcqr.accounting import Composed, NoisySumsEvent, PureEvent, ShapingEvent
 from pcqr.errors import ParameterError
 from pcqr.guarantee import rounded_up
 from pcqr.hypotheses import Stumps, Thresholds
+from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.confident.plan import ConfidentMaxStage
-from pcqr.peers.noisy_max.mechanism import GaussianMax
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.plan import (
     LARGEST_TERM,
     MOST_RECORDS,
@@ -27,6 +26,7 @@ from pcqr.plan import (
     DrawStage,
     LeafCountsStage,
     LinearStage,
+    NoisyMaxStage,
     Sequence,
     VoteStage,
     account,
@@ -49,11 +49,16 @@ LINEAR = LinearStage(
 )
 CONFIDENT = ConfidentMaxStage(100, 31, asked=10, answered=5, noise=ConfidentMax(25, 5.0, 5.0))
 COMPARISON = ComparisonStage(records=400, bound=8, scale=4.0, lead=-20)
-STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, LINEAR, COMPARISON)
+LEAVES, LABELS = LeafCountsStage(40.0), ClassCountsStage(40.0, 3)
+STAGES: tuple[Any, ...] = (VOTE, NOISY, CONFIDENT, DRAW, LINEAR, COMPARISON, LEAVES, LABELS)
 DENSE_ONLY = replace(LINEAR, ferns=0, depth=0, share=256)
 FERNS_ONLY = replace(LINEAR, dense=0, share=0)
 POSTERIOR = replace(DENSE_ONLY, momentum=0.0, step_size=0.0)
 REFUSED: list[tuple[Any, str, object]] = [
+    (LEAVES, "scale", 0.0),
+    (LABELS, "scale", math.nan),
+    (LABELS, "classes", 1),
+    (LABELS, "classes", 2.0),
     (POSTERIOR, "step_size", -1e-9),
     (POSTERIOR, "step_size", math.nan),
     (VOTE, "records", 0),

@@ -112,7 +112,7 @@ def test_the_plan_that_answers_most_is_taken() -> None:
 def test_more_queries_get_more_unstable_answers_and_more_teachers() -> None:
     """T grows with m while most queries are answered; noise grows with T, and k with the noise."""
     plans = [plan_subsample(ADULT.but(queries=queries), "calibrated") for queries in (30, 300, 3_000)]
-    budgets = [plan.vote.sparse_vector.unstable for plan in plans]
+    budgets = [plan.tested.sparse_vector.unstable for plan in plans]
     teachers = [plan.vote.teachers for plan in plans]
     assert budgets == sorted(set(budgets))
     assert teachers == sorted(set(teachers))

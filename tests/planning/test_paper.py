@@ -43,7 +43,7 @@ def test_with_enough_records_every_algorithm_has_a_paper_plan_within_its_budget(
         assert not plan.certified
     universal = plan_universal(request(records=10**13), "paper")
     assert universal.publish.after_queries == 1000
-    assert plan_agnostic(request(), "paper").vote.copies == math.floor(math.log(2e6))
+    assert plan_agnostic(request(), "paper").tested.copies == math.floor(math.log(2e6))
 
 
 def test_too_few_records_are_refused_with_the_number_needed() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps
-from pcqr.peers.noisy_max.planning import plan_noisy_max
 from pcqr.plan import Aim, Budget, Pins
 from pcqr.planning import plan_agnostic, plan_semi_private, plan_subsample, plan_universal
+from pcqr.planning.noisy_max import plan_noisy_max
 from pcqr.planning.request import Demand, Request
 from pcqr.unit import Unit
 

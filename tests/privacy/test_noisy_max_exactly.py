@@ -18,15 +18,15 @@ from support.exact import mixture
 
 from pcqr.accounting import BoundedRangeEvent, ConcentratedEvent, Event, PureEvent, Repeated, compose
 from pcqr.accounting.renyi import divergence
+from pcqr.algorithms.noisy_max import noisy_max_guarantee
 from pcqr.audit.exact import hockey_stick, largest_log_ratio, law_of
 from pcqr.audit.exact.cases.peers import neighbouring_votes as neighbouring_votes_of
 from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import Thresholds
+from pcqr.mechanisms import noisy_max as mechanism
 from pcqr.mechanisms.fine_gaussian import unit_steps_epsilon
-from pcqr.peers.noisy_max import mechanism
-from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
+from pcqr.plan import NoisyMaxStage
 
 Chance = Callable[[int], float]
 """P(label 1) at so many votes for 1."""

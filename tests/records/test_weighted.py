@@ -93,6 +93,15 @@ def test_every_sum_is_that_of_a_loop_over_records(rows: list[Row], by_label: tup
     check_sums(records.kept(), rows, found)
 
 
+@settings(deadline=None, max_examples=30)
+@given(st.lists(A_ROW, min_size=1), st.tuples(st.integers(1, WHOLE), st.integers(1, WHOLE)))
+def test_records_may_have_weights_of_rows_alone_or_of_labels_alone(rows: list[Row], by_label: tuple[int, int]) -> None:
+    X, y, weights = zip(*rows, strict=True)
+    check_sums(Weighted(InMemory(X, y), by_row=np.array(weights)), rows, units(rows, (WHOLE, WHOLE)))
+    check_sums(Weighted(InMemory(X, y), by_label), rows, [by_label[label] for label in y])
+    check_sums(Weighted(InMemory(X, y)), rows, [WHOLE] * len(rows))
+
+
 def slow_weights(found: list[int], most: int) -> list[int]:
     """Of a person whose rows would count so much by themselves."""
     share, of = WHOLE * min(len(found), most) // most, WHOLE * len(found)

@@ -79,6 +79,46 @@ def test_cells_without_room_are_not_cut_further() -> None:
     assert np.isfinite(column.cuts).all()
 
 
+ZEROS_AND_ONES = [
+    ([0.3], [0.95, 0.05]),
+    ([1e-300, 0.8], [0.945, 0.001, 0.054]),
+    ([-8e6, 0.05, 1.002], [0.002, 0.94, 0.056, 0.002]),
+    ([2e-5, 61.0, 4e4], [0.05, 0.946, 0.002, 0.002]),
+]
+
+
+@pytest.mark.parametrize(("cuts", "shares"), ZEROS_AND_ONES)
+def test_nearly_all_in_two_cells_are_two_values(cuts: list[float], shares: list[float]) -> None:
+    column = Column("x", cuts=cuts, shares=shares)
+    values, rows = np.unique(rows_of(column), return_counts=True)
+    assert values.size == 2
+    assert rows.min() / COUNT == pytest.approx(min(sorted(shares)[-2:]), abs=1.01 / COUNT)
+    assert np.searchsorted(cuts, values).tolist() == sorted(np.argsort(shares)[-2:])
+    assert cut_further(Schema((column,)), 4).columns == (column,)
+
+
+def test_both_values_occur_however_rare_one_is() -> None:
+    (x,) = rows_of(Column("x", cuts=[0.5], shares=[1.0, 0.0])).T
+    assert [(x <= 0.5).sum(), (x > 0.5).sum()] == [COUNT - 1, 1]
+    x, gap = rows_of(Column("x", cuts=[0.5], shares=[0.0, 0.6], missing=True)).T
+    assert [(x[gap == 0] <= 0.5).sum(), (x[gap == 0] > 0.5).sum(), gap.sum()] == [1, 89, 60]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column("x", cuts=[0.0, 3.0, 7.0], shares=[0.91, 0.03, 0.03, 0.03]),
+        Column("x", cuts=[0.0, 3.0]),
+        Column("x", bounds=(-1, 9), cuts=[0.0], shares=[0.9, 0.1]),
+        Column("x", cuts=[np.finfo(np.float64).max], shares=[0.9, 0.1]),
+    ],
+    ids=["three cells", "no shares", "bounds", "nothing above"],
+)
+def test_other_numbers_are_spread_evenly(column: Column) -> None:
+    assert np.unique(rows_of(column)).size > COUNT / 2
+    assert len(cut_further(Schema((column,)), 2).columns[0].cuts) > len(column.cuts)
+
+
 def test_which_schemas_have_cuts() -> None:
     assert not has_cuts(Schema((Column("x", bounds=(0, 1)),)))
     assert has_cuts(Schema((Column("x"), Column("y", cuts=[1]))))

@@ -25,8 +25,11 @@ QUERIES = np.concatenate([np.linspace(0.01, 0.2, 20), np.linspace(0.6, 0.99, 20)
 HARD = np.linspace(0.39, 0.41, 21)[:, None]
 """At the border: many of these are unstable."""
 ESTIMATORS: dict[str, Callable[..., Any]] = {
-    "agnostic": lambda **kw: pcqr.AgnosticRelease(Thresholds(), epsilon=4.0, queries=30, **kw),
-    "subsamp": lambda **kw: pcqr.SubsampleAggregate(Thresholds(), epsilon=4.0, queries=30, **kw),
+    "agnostic": lambda **kw: pcqr.AgnosticRelease(Thresholds(), epsilon=4.0, queries=30, vote="stability", **kw),
+    "subsamp": lambda **kw: pcqr.SubsampleAggregate(Thresholds(), epsilon=4.0, queries=30, vote="stability", **kw),
+    "agnostic by noise": lambda **kw: pcqr.AgnosticRelease(
+        Thresholds(), epsilon=8.0, queries=60, vote="noisy max", **kw
+    ),
     "confident max": lambda **kw: pcqr.ConfidentMaxAggregate(
         Thresholds(), epsilon=20.0, queries=60, most_labels=50, **kw
     ),

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from pcqr.guarantee import Guarantee
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.noise import LARGEST_SCALE
 from pcqr.peers.confident.mechanism import ConfidentMax
@@ -17,8 +18,6 @@ from pcqr.peers.interactive.plan import InteractiveMaxPlan, PupilStage
 from pcqr.peers.knn.plan import IndividualPlan, IndividualStage
 from pcqr.peers.knn.sampled import SampledStage
 from pcqr.peers.knn.sampled_plan import SampledPlan
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax
-from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.peers.parties.plan import PartiesPlan, PartiesStage
 from pcqr.plan import (
     Aim,
@@ -30,6 +29,8 @@ from pcqr.plan import (
     DrawStage,
     LeafCountsStage,
     LinearStage,
+    NoisyMaxPlan,
+    NoisyMaxStage,
     PredicatesStage,
     Prediction,
     PublishedPlan,

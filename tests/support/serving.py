@@ -118,7 +118,7 @@ def _clinic_template() -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     table = clinic(3_000)
     labels = ["ill" if age > 60 else "well" for age in table["age"]]
-    release = pcqr.SubsampleAggregate(Stumps(), epsilon=4.0, queries=30, classes=("well", "ill"))
+    release = pcqr.SubsampleAggregate(Stumps(), epsilon=4.0, queries=30, vote="stability", classes=("well", "ill"))
     release.fit(table, labels, schema=CLINIC).save(folder / "release", anchor=folder / "anchor").close()
     return folder
 

@@ -35,6 +35,8 @@ CONSTANT = 50.0
 """The variance of the constant's effect: how common labels are is not shrunk."""
 TANGENTS, ROUNDS = 3, 4
 """How often what a sum says is taken at a new mean, and how often variances are found anew at each of them."""
+ALIKE_TO = 0.02
+"""How nearly balanced labels count alike, relative: their shares are held to this, but for which rows are public."""
 LONGEST_STEP = 3.0
 """The margin of no public row moves by more at one tangent: beyond that it says nothing."""
 LARGEST_WEIGHT = 2.0**10
@@ -62,20 +64,6 @@ class _Sum:
     deviation: float
 
 
-@dataclass(frozen=True)
-class NoisyShare:
-    """The share of all records that has label 1, by a noisy count, and the deviation of its noise. Public."""
-
-    value: float
-    deviation: float
-
-    @classmethod
-    def of(cls, count: float, records: int, scale: float) -> NoisyShare:
-        """The share that a `count` of all `records` with discrete Laplace noise of this `scale` speaks for."""
-        deviation = math.sqrt(2.0) * max(scale, 1.0) / records
-        return cls(min(max(count / records, 0.0), 1.0), deviation)
-
-
 class EmpiricalBayes:
     """The noisy sums so far, and the weights that they speak for, 0 before the first. Public.
 
@@ -89,8 +77,8 @@ class EmpiricalBayes:
         w: what a record of each label counts. Sums are of weighted records, public rows are like all records, so that
         the mean at θ is E[φ·(w₁·P(1|x)·u − w₀·P(0|x)·d)], where the margin says what P(1|x) is among weighted ones.
 
-    share : NoisyShare or None, default None
-        How common label 1 is among all records, whatever they count: the mean of P(1|x) over the public rows.
+    is_balanced : bool, default False
+        Whether w makes both labels count alike: the mean of P(1|x) over the public rows is then w₀/(w₀ + w₁).
 
     Raises
     ------
@@ -103,7 +91,8 @@ class EmpiricalBayes:
         features: FeatureMap,
         public: Points | None,
         by_label: tuple[float, float] = (1.0, 1.0),
-        share: NoisyShare | None = None,
+        *,
+        is_balanced: bool = False,
     ) -> None:
         dense = features.dense
         if not (allows_empirical_bayes(features) and isinstance(dense, PredicateVectors)) or dense.directions is None:
@@ -123,7 +112,7 @@ class EmpiricalBayes:
         self._sizes = np.bincount(self._groups)
         self._variances = self._first_variances()
         self._sums: list[_Sum] = []
-        self._by_label, self._share = by_label, share
+        self._by_label, self._share = by_label, by_label[0] / math.fsum(by_label) if is_balanced else None
         self.features, self.weights = features, np.zeros(features.size)
 
     def add(self, mean: Floats, deviation: float) -> None:
@@ -171,8 +160,8 @@ class EmpiricalBayes:
             pull += product(gain, (each.mean - mean + product(tangent, weights[:, None])[:, 0])[:, None])[:, 0]
         if self._share is not None:
             gain = product(change[None], rows)[0] / len(rows)
-            doubt = self._share.deviation**2 + float(chance.var()) / len(rows)
-            apart = self._share.value - float(chance.mean()) + product(gain[None], weights[:, None])[0, 0]
+            doubt = (ALIKE_TO * self._share) ** 2 + float(chance.var()) / len(rows)
+            apart = self._share - float(chance.mean()) + product(gain[None], weights[:, None])[0, 0]
             precision += gain[:, None] * gain / doubt
             pull += gain * (apart / doubt)
         return (precision + precision.T) / 2.0, pull

@@ -40,13 +40,12 @@ def leaf_shares(noisy: Floats, scale: float, labels: list[int]) -> Floats:
     """
     of_all = np.maximum(noisy.sum(axis=0), scale)
     added = DRAWN_TOWARDS_ALL * scale * of_all / of_all.sum()
-    shares = np.maximum(noisy, 0.0) + added
-    shares /= shares.sum(axis=1, keepdims=True)
-    return np.array([_for_label(row, label) for row, label in zip(shares, labels, strict=True)])
+    counts = np.maximum(noisy, 0.0) + added
+    return np.array([_for_label(row, label) for row, label in zip(counts, labels, strict=True)])
 
 
 def _for_label(shares: Floats, label: int) -> Floats:
-    """Return `shares` in which `label` has the most: it and all above it get their mean, and it goes a little ahead."""
+    """Return shares of 1 in which `label` has the most: it and all above it get their mean, and it goes a bit ahead."""
     alike = [label]
     for other in np.argsort(-shares, kind="stable").tolist():
         if other != label and shares[other] > shares[alike].mean():

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.algorithms.empirical_bayes import LARGEST_WEIGHT, EmpiricalBayes, NoisyShare
+from pcqr.algorithms.empirical_bayes import LARGEST_WEIGHT, EmpiricalBayes
 from pcqr.compiled import compiled
 from pcqr.entropy import Entropy
 from pcqr.errors import DataError, ParameterError
@@ -49,19 +49,21 @@ def descend(
     entropy: Entropy,
     *,
     public: Points | None = None,
-    share: NoisyShare | None = None,
+    is_balanced: bool = False,
     called: str = "linear classifier",
 ) -> LinearClassifier:
     """Make the noisy sums and return the linear classifier to publish. `pcqr.plan.account` states the guarantee.
 
     Steps begin at 0. The weights are the mean of those after each of the last quarter of the steps (`last_quarter`);
     cells are then rounded to 8 bits. With empirical Bayes they are the mean of a posterior after the last sum. The
-    `public` rows say how vectors vary then, and `share` how common label 1 is, if that was released. Weights of mostly
-    ferns are `LENGTHENED`, all by the same public factor, which leaves labels as they are. Progress is reported under
-    the name `called`.
+    `public` rows say how vectors vary then, and `is_balanced` that both labels count alike. Weights of mostly ferns are
+    `LENGTHENED`, all by the same public factor, which leaves labels as they are. Progress is reported under the name
+    `called`.
     """
     check_records(features, records, plan)
-    posterior = EmpiricalBayes(features, public, _by_label(records), share) if plan.is_empirical_bayes else None
+    posterior = None
+    if plan.is_empirical_bayes:
+        posterior = EmpiricalBayes(features, public, _by_label(records), is_balanced=is_balanced)
     with under_way(f"{called}, vectors of the records"):
         sums = records.gradient_sums(features, plan.bound)
     descent, kept = _descent(sums, plan, posterior), last_quarter(plan.steps)

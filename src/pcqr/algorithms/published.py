@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pcqr.algorithms.class_weights import balanced_weights, noisy_label_counts
-from pcqr.algorithms.empirical_bayes import MOST_COORDINATES, NoisyShare, allows_empirical_bayes
+from pcqr.algorithms.empirical_bayes import MOST_COORDINATES, allows_empirical_bayes
 from pcqr.algorithms.leaf_counts import leaf_counts
 from pcqr.algorithms.linear import check_records, descend
 from pcqr.algorithms.sspp import sspp
@@ -91,7 +91,7 @@ class _Run:
     tree: DecisionTree | None = None
     linears: list[LinearClassifier] = field(default_factory=list)
     option: int = 0
-    share: NoisyShare | None = None
+    is_balanced: bool = False
 
     def last(self, stage: Stage) -> Hypothesis:
         """Run `stage` and return what it publishes last."""
@@ -117,11 +117,11 @@ class _Run:
         raise ParameterError("plan", "stages that end in a classifier", type(stage).__name__)
 
     def weigh(self, stage: ClassCountsStage) -> None:
-        """Let the records of each label count by noisy counts of all labels, from here on. The counts stay known."""
+        """Let the records of each label count by noisy counts of all labels, from here on."""
         with under_way("counting the labels"):
             counts = noisy_label_counts(self.records, stage, self.entropy)
         self.records = weighed(self.records, balanced_weights(counts, stage.scale))
-        self.share = NoisyShare.of(counts[-1], self.records.size, stage.scale)
+        self.is_balanced = True
 
     def drawn(self, stage: DrawStage) -> Hypothesis:
         found = sspp(self.hypotheses, self.records, None, stage, self.entropy)
@@ -142,7 +142,7 @@ class _Run:
         stage = replace(stage, dense=features.size)  # no more than planned: `check`
         called = "linear classifier" if not self.linears else f"linear classifier {len(self.linears) + 1}"
         found = descend(
-            features, self.records, stage, self.entropy, public=self.public, share=self.share, called=called
+            features, self.records, stage, self.entropy, public=self.public, is_balanced=self.is_balanced, called=called
         )
         self.linears.append(found)
         return found
@@ -251,5 +251,10 @@ def may_use_empirical_bayes(features: FeatureMap, public: Points | None, *, has_
         return False
     if not has_tree:
         return True
-    most, rows = most_coordinates(features), 0 if public is None else public.shape[0]
-    return most <= MOST_COORDINATES and rows >= ROWS_A_PREDICATE * most
+    return has_rows_for(most_coordinates(features), public)
+
+
+def has_rows_for(coordinates: int, public: Points | None) -> bool:
+    """Return whether public rows say how so many coordinates vary, well enough for empirical Bayes."""
+    rows = 0 if public is None else public.shape[0]
+    return coordinates <= MOST_COORDINATES and rows >= ROWS_A_PREDICATE * coordinates

@@ -29,6 +29,7 @@ class Comparison:
     seeds: Sequence[int]
     environments: Path
     time_limit: float
+    public_rows: int | None = None
     again: bool = False
     retry: bool = False
     show_errors: bool = False
@@ -41,7 +42,7 @@ class Comparison:
                 for method in self.methods:
                     if method.uses_epsilon or epsilon == self.epsilons[0]:
                         used = epsilon if method.uses_epsilon else 0.0
-                        settings = (used, self.delta, self.queries, seed)
+                        settings = (used, self.delta, self.queries, seed, self.public_rows)
                         yield method, Cell(task.name, fingerprint, method.name, *settings)
 
     def made(self, tables: Sequence[tuple[Task, str]], runs: Runs, tell: Tell) -> list[Run]:
@@ -58,7 +59,7 @@ class Comparison:
                         bench.put(task)
                         put.add(task.name)
                     run = self._signed(bench.run(task, method, cell), source)
-                    if not run.needs_environment:
+                    if run.has_begun:
                         runs.store(run)
                 found.append(run)
                 tell(number, len(todo), run)
@@ -74,6 +75,8 @@ class Comparison:
 
     def _command(self, cell: Cell, source: str) -> str:
         epsilon = cell.epsilon or self.epsilons[0]
+        if cell.public_rows is not None:
+            source += f" --public-rows {cell.public_rows}"
         return (
             f"pcqr bench {source} --epsilons {epsilon!r} --delta {cell.delta!r} --methods {shlex.quote(cell.method)} "
             f"--queries {cell.queries} --seeds {cell.seed} --time-limit {self.time_limit:g} --again"

@@ -46,8 +46,13 @@ Publish = Callable[[Mapping[str, Any]], Any]
 
 
 def published(task: Task, make: Publish) -> Labels:
-    given = {"epsilon": task.epsilon, "delta": task.delta, "entropy": task.seed}
-    classifier = make(given | {"classes": tuple(range(task.classes))})
+    given = {"epsilon": task.epsilon, "delta": task.delta, "entropy": task.seed, "classes": tuple(range(task.classes))}
+    if task.raw is not None:
+        kinds = {name: "categorical" if values.dtype == object else "numeric" for name, values in task.raw.items()}
+        classifier = make(given | {"types": kinds}).fit(task.raw, task.y)
+        task.fitted()
+        return np.asarray(classifier.predict(task.raw_test), dtype=np.int64)
+    classifier = make(given)
     classifier.fit(task.X, task.y, public=AssumePublic(task.public))
     task.fitted()
     return np.asarray(classifier.predict(task.X_test), dtype=np.int64)

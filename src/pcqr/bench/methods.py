@@ -10,7 +10,9 @@ A user's own method is a class, named as `package.module:Class`:
         def predict(self, X): ...       # a label 0, 1, … for each row; None, or −1, where there is none
 
 `X`, `public` and what `predict` gets are encoded rows (float64), `y` labels 0, 1, …; `schema` is the `pcqr.Schema` that
-encoded them. Neither labels of public rows nor those of test rows are given. The class is called without arguments.
+encoded them. Neither labels of public rows nor those of test rows are given. With nothing public, `public` and `schema`
+are None and rows are dicts of columns: float64 with NaN for gaps, texts with None. The class is called without
+arguments.
 """
 
 from __future__ import annotations
@@ -28,6 +30,18 @@ Kind = Literal["published", "votes", "votes, then published", "student"]
 REPLACE = "replace one record"
 NOT_PRIVATE = "not private"
 SAID = "as its author says"
+
+BUYING = ("auto", "tree", "linear")
+"""Of our methods those that buy their predicates where nothing is public."""
+NEEDED: Mapping[str | None, str] = {
+    None: "public rows",
+    "opacus": "public bounds and categories",
+    "interpret": "public bounds and categories",
+    "diffprivlib": "public bounds and categories",
+    "dpmm": "public categories",
+}
+"""What all others need besides columns and kinds, by their environments. Without it, these libraries read it off the
+records and do not account for it, or leave it to their users."""
 
 _OWN = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -53,6 +67,13 @@ class Method:
         """Not so: it is run once for all ε."""
         return self.unit != NOT_PRIVATE
 
+    @property
+    def needs(self) -> str | None:
+        """What has to be public besides the columns and their kinds; None: nothing."""
+        if self.name in BUYING or self.family in ("reference", "own"):
+            return None
+        return NEEDED[self.environment]
+
 
 _LEARNS = "labels public rows, logistic regression learns them"
 _KNOWN = (
@@ -62,12 +83,17 @@ _KNOWN = (
         "published",
         "`PrivateClassifier()`: a tree, or a linear classifier with a tree beside it; n·ε decides",
     ),
-    Method("tree", "ours", "published", '`PrivateClassifier(method="tree")`: one exact draw; pure ε'),
+    Method(
+        "tree",
+        "ours",
+        "published",
+        '`PrivateClassifier(method="tree")`: one exact draw; pure ε unless nothing is public',
+    ),
     Method(
         "linear",
         "ours",
         "published",
-        '`PrivateClassifier(method="linear")`: DP gradient descent over public predicates',
+        '`PrivateClassifier(method="linear")`: DP gradient descent over predicates',
     ),
     Method("agnostic", "ours", "votes", "`AgnosticRelease`: relabel, then stable votes"),
     Method("subsamp", "ours", "votes", "`SubsampleAggregate` (Bassily, Thakkar, Thakurta 2018): stable votes"),

@@ -16,11 +16,20 @@ def run(task: Task) -> Labels:
     """The labels that its object gives."""
     method, schema = _made(task.method), None if task.schema is None else Schema.from_dict(task.schema)
     options = {"epsilon": task.epsilon, "delta": task.delta, "seed": task.seed}
-    method.fit(task.X, task.y, public=task.public, schema=schema, **options)
+    X_test: Any = task.X_test
+    if task.raw is None:
+        method.fit(task.X, task.y, public=task.public, schema=schema, **options)
+    else:
+        X_test = task.raw_test
+        method.fit(task.raw, task.y, public=None, schema=None, **options)
     task.fitted()
     if getattr(method, "asks", False):
-        return task.among_asked(_plain(method.predict(task.X_test[task.asked])))
-    return _plain(method.predict(task.X_test))
+        return task.among_asked(_plain(method.predict(_rows(X_test, task.asked))))
+    return _plain(method.predict(X_test))
+
+
+def _rows(X: Any, which: Labels) -> Any:
+    return {name: values[which] for name, values in X.items()} if isinstance(X, dict) else X[which]
 
 
 def _made(name: str) -> Any:

@@ -77,7 +77,9 @@ def reading(runs: Sequence[Run]) -> list[str]:
     """How its tables are to be read."""
     deltas = sorted({run.cell.delta for run in runs})
     queries = sorted({run.cell.queries for run in runs})
+    told = dict.fromkeys(_public(run.cell.public_rows) for run in runs if run.cell.public_rows is not None)
     return [
+        *(line for words in told for line in (words, "")),
         f"Accuracy in per cent, mean ± standard deviation over runs; δ = {', '.join(f'{d:g}' for d in deltas)}. "
         "In brackets: the accuracy on the rows that got a label, and their share. A row without a label counts as the "
         "label that the method gave most often.",
@@ -87,6 +89,15 @@ def reading(runs: Sequence[Run]) -> list[str]:
         "those of the processor, to train and to label; megabytes are the most that the process had, libraries and "
         "table included.",
     ]
+
+
+def _public(rows: int) -> str:
+    if rows:
+        return f"Every method gets {rows:,} public rows without labels."
+    return (
+        "Nothing is public but the columns and their kinds. Our classifiers buy their predicates for a share of the "
+        "budget. Methods that need more say so and are not run."
+    )
 
 
 def section(table: str, found: Sequence[Summary]) -> list[str]:
@@ -166,6 +177,14 @@ def _costs(found: Iterable[Summary]) -> list[str]:
 
 def _seconds(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def needed(those: Iterable[Method]) -> list[str]:
+    """What has to be public for each, besides the columns and their kinds."""
+    found: dict[str, list[str]] = {}
+    for each in those:
+        found.setdefault(each.needs or "nothing", []).append(each.name)
+    return [f"- {needs}: {', '.join(names)}" for needs, names in found.items()]
 
 
 def methods(those: Iterable[Method]) -> list[str]:

@@ -25,7 +25,7 @@ from pcqr.bench.environments import python_of
 from pcqr.bench.methods import Method
 from pcqr.bench.outside.task import NOT_ASKED, STARTED_BY, UNANSWERED
 from pcqr.bench.runs import Cell, Run
-from pcqr.bench.tables import LabelArray, Task, queries_of
+from pcqr.bench.tables import LabelArray, Raw, Task, queries_of
 from pcqr.hypotheses import DecisionTrees
 from pcqr.schema import Schema
 
@@ -49,17 +49,20 @@ class Bench:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         np.savez(place / "arrays.npz", X=task.X, y=task.y.astype(np.int64), public=task.public, X_test=task.X_test)
-        predicates = DecisionTrees().prepared(task.public, None).predicates or ()
+        predicates = (DecisionTrees().prepared(task.public, None).predicates or ()) if len(task.public) else ()
         about = {
             "classes": task.classes,
             "columns": columns_of(task.schema),
             "predicates": [[int(each.feature), float(each.cut)] for each in predicates],
             "schema": task.schema.to_dict(),
+            "texts": None if task.raw is None else _put_raw(place, task.raw),
         }
         (place / "about.json").write_text(json.dumps(about), encoding="utf-8")
 
     def run(self, task: Task, method: Method, cell: Cell) -> Run:
         """One run, whatever becomes of it; `put` was called for the task before."""
+        if task.raw is not None and method.needs is not None:
+            return Run(cell, failed=f"needs {method.needs}")
         python = python_of(method.environment, self.environments)
         if python is None:
             return Run(cell, failed=f"not installed: pcqr bench --install {method.environment}")
@@ -119,6 +122,22 @@ class Bench:
         finally:
             _end(process)
         return None if status == 0 else f"ended with status {status}"
+
+
+def _put_raw(place: Path, raw: Raw) -> dict[str, list[str] | None]:
+    """Write cells by columns, texts by their places among those that there are. These, or None for numbers."""
+    texts: dict[str, list[str] | None] = {}
+    arrays: dict[str, Any] = {}
+    for number, (name, private) in enumerate(raw.X.items()):
+        both = np.concatenate([private, raw.X_test[name]])
+        texts[name] = None
+        if both.dtype == object:
+            texts[name] = known = sorted({text for text in both if text is not None})
+            places = {text: position for position, text in enumerate(known)}
+            both = np.array([places.get(text, len(known)) for text in both], dtype=np.int32)
+        arrays[f"X_{number}"], arrays[f"X_test_{number}"] = np.split(both, [len(private)])
+    np.savez(place / "raw.npz", **arrays)
+    return texts
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -18,7 +18,10 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Cell:
-    """What a run is of. `epsilon` is 0 for what is not private; `fingerprint` tells tables of one name apart."""
+    """What a run is of. `epsilon` is 0 for what is not private; `fingerprint` tells tables of one name apart.
+
+    `public_rows`: how many of the public rows methods get. None: all. 0: nothing is public.
+    """
 
     table: str
     fingerprint: str
@@ -27,12 +30,14 @@ class Cell:
     delta: float
     queries: int
     seed: int
+    public_rows: int | None = None
 
     @property
     def file(self) -> str:
         """The name of its file: readable, and another one for every cell."""
         words = re.sub(r"[^A-Za-z0-9.]+", "_", f"{self.table}-{self.method}-{self.epsilon:g}-{self.seed}")
-        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        facts = {name: value for name, value in asdict(self).items() if value is not None}
+        digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
         return f"{words}-{digest[:10]}.json"
 
 
@@ -66,9 +71,9 @@ class Run:
         return cls(**{**fields, "cell": Cell(**fields["cell"])})
 
     @property
-    def needs_environment(self) -> bool:
-        """Could not begin: nothing to keep."""
-        return self.failed is not None and self.failed.startswith("not installed")
+    def has_begun(self) -> bool:
+        """Otherwise nothing is kept: its library is not installed, or something that it needs is not public."""
+        return self.failed is None or not self.failed.startswith(("not installed", "needs "))
 
     @property
     def was_stopped(self) -> bool:

@@ -3,8 +3,9 @@
 Adult comes with pcqr and has its own split and a published schema; `toy` is made here. Others are read from a folder of
 Parquet files, or are the user's own: split 75/25 with seed 0 and encoded by a schema that 2,000 public rows make
 (`Schema.from_public`). The public rows are taken out of the test part with seed 1: their labels are not used and they
-are not scored. Of a small table at most half of the test part is public. Where rows are persons', all rows of a person
-are private, public or scored; ε is for one record all the same.
+are not scored. Of a small table at most half of the test part is public. Methods may get fewer of these rows. With none
+they get cells that nobody has encoded, in columns of which the kind alone is known. Where rows are persons', all rows
+of a person are private, public or scored; ε is for one record all the same.
 
 NumPy's generator is used here, and nowhere else in pcqr but in `entropy`: it splits tables, and no release sees it.
 """
@@ -20,11 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.datasets import load_adult, read_table
+from pcqr.datasets import adult_table, load_adult, read_table
 from pcqr.errors import DataError, MissingExtra, ParameterError
 from pcqr.estimators.persons import person_numbers
 from pcqr.schema import Schema
-from pcqr.schema.cells import category
+from pcqr.schema.cells import categories, category, cells
+from pcqr.schema.raw import RawColumn
 
 PUBLIC = 2_000
 TRAIN_SHARE = 0.75
@@ -40,8 +42,20 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class Raw:
+    """Cells that nobody has encoded, by columns: numbers with NaN for gaps, or texts with None for gaps."""
+
+    X: Mapping[str, NDArray[Any]]
+    X_test: Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
 class Task:
-    """Private records, public rows without labels, and the records to score on, all encoded."""
+    """Private records, public rows without labels, and the records to score on, all encoded.
+
+    `raw` are the records as they are where nothing is public. `public` is empty then, and only what is not private may
+    use the encoded records and their schema.
+    """
 
     name: str
     X: FloatArray
@@ -51,6 +65,7 @@ class Task:
     y_test: LabelArray
     schema: Schema
     classes: int = 2
+    raw: Raw | None = None
 
     @property
     def majority(self) -> float:
@@ -79,7 +94,7 @@ class Source:
     keep: Sequence[str] | None = None
     person: str | None = None
 
-    def task(self, name: str, folder: Path) -> Task:
+    def task(self, name: str, folder: Path, public_rows: int | None = None) -> Task:
         try:
             import pandas as pd  # noqa: PLC0415
         except ImportError:
@@ -92,7 +107,8 @@ class Source:
         frame = frame.drop(columns=[self.label, *self.drop, *filter(None, [self.person])])
         if self.keep is not None:
             frame = frame[list(self.keep)]
-        return _split(name, {column: frame[column] for column in frame.columns}, y, 2, None, persons)
+        table = {column: frame[column] for column in frame.columns}
+        return _split(name, table, y, 2, None, persons, public_rows)
 
 
 SOURCES: Mapping[str, Source] = {
@@ -124,30 +140,37 @@ QUESTIONS = {
 }
 
 
-def load(name: str, folder: Path | None) -> Task:
-    """A table by its name; `folder` has the Parquet files of those that are not here."""
+def load(name: str, folder: Path | None, public_rows: int | None = None) -> Task:
+    """A table by its name; `folder` has the Parquet files of those that are not here.
+
+    Methods get `public_rows` of the public rows. None: all. 0: nothing is public but the columns and their kinds.
+    """
     if name == "toy":
-        return toy()
+        return toy(public_rows)
     if name == "adult":
         data = load_adult()
         public, test = set_apart(np.arange(data.y_test.size))
-        return Task(
-            name, data.X_train, data.y_train, data.X_test[public], data.X_test[test], data.y_test[test], data.schema
-        )
+        raw = None
+        if public_rows == 0:
+            private, rest = (_cells(name, data.schema, adult_table(part)) for part in ("train", "test"))
+            raw = Raw(private, {column: values[test] for column, values in rest.items()})
+        shown, X_test, y_test = data.X_test[_first(public, public_rows)], data.X_test[test], data.y_test[test]
+        return Task(name, data.X_train, data.y_train, shown, X_test, y_test, data.schema, raw=raw)
     if name not in SOURCES:
         raise ParameterError("--tables", f"of {', '.join((*HERE, *SOURCES))}", name)
     if folder is None:
         raise ParameterError("--data", f"the folder of {SOURCES[name].file}, which {name} needs", None)
-    return SOURCES[name].task(name, folder)
+    return SOURCES[name].task(name, folder, public_rows)
 
 
-def toy() -> Task:
+def toy(public_rows: int | None = None) -> Task:
     """16,000 rows of two numbers and a category; the label is a rule of them, wrong in one row of ten."""
     rng = np.random.default_rng(0)
     age, hours = rng.integers(18, 90, size=TOY), rng.normal(40.0, 10.0, size=TOY).round()
     job = rng.choice(["clerk", "cook", "nurse"], size=TOY)
     y = ((hours > 42) & (age > 30) | (job == "nurse") & (age > 60)) ^ (rng.random(TOY) < 0.1)
-    return _split("toy", {"age": age, "hours": hours, "job": list(job)}, y.astype(np.int8), 2, None)
+    table = {"age": age, "hours": hours, "job": list(job)}
+    return _split("toy", table, y.astype(np.int8), 2, None, public_rows=public_rows)
 
 
 def own(
@@ -158,6 +181,7 @@ def own(
     drop: Sequence[str] = (),
     person: str | None = None,
     schema: Schema | None = None,
+    public_rows: int | None = None,
 ) -> Task:
     """A user's own table. Label names that are not given are read off all its rows: nothing here is private."""
     table = read_table(path)
@@ -177,7 +201,7 @@ def own(
     if not 2 <= len(place) <= MOST_LABELS or None in place or any(name not in place for name in found):
         raise DataError(f"label column {label!r}", f"one of 2 to {MOST_LABELS} labels in every row", "others")
     y = np.array([place[name] for name in found], dtype=np.int8)
-    return _split(path.name.split(".")[0], table, y, len(place), schema, persons)
+    return _split(path.name.split(".")[0], table, y, len(place), schema, persons, public_rows)
 
 
 def set_apart(rows: Places) -> tuple[Places, Places]:
@@ -199,6 +223,7 @@ def _split(
     classes: int,
     schema: Schema | None,
     persons: Places | None = None,
+    public_rows: int | None = None,
 ) -> Task:
     if y.size < FEWEST:
         raise DataError(name, f"a table of at least {FEWEST} rows", f"{y.size}")
@@ -209,9 +234,34 @@ def _split(
     else:
         parts = _parts_of_persons(name, persons)[persons[order]]
         train, public, test = (order[parts == part] for part in (0, 1, 2))
-    schema = Schema.from_public(_rows(table, public)) if schema is None else schema.without(*_absent(schema, table))
-    X, X_public, X_test = (schema.encode(_rows(table, rows)) for rows in (train, public, test))
-    return Task(name, X, y[train], X_public, X_test, y[test], schema, classes)
+    shown = _first(public, public_rows)
+    if schema is None:
+        schema = Schema.from_public(_rows(table, shown if shown.size else public))
+    else:
+        schema = schema.without(*_absent(schema, table))
+    X, X_test = (schema.encode(_rows(table, rows)) for rows in (train, test))
+    X_public = schema.encode(_rows(table, shown)) if shown.size else X[:0]
+    raw = Raw(*(_cells(name, schema, _rows(table, rows)) for rows in (train, test))) if public_rows == 0 else None
+    return Task(name, X, y[train], X_public, X_test, y[test], schema, classes, raw)
+
+
+def _first(public: Places, rows: int | None) -> Places:
+    """The first of the public rows."""
+    if rows is not None and rows > public.size:
+        raise ParameterError("--public-rows", f"at most {public.size:,}, the public rows of this table", rows)
+    return public[:rows]
+
+
+def _cells(name: str, schema: Schema, table: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """The cells of the columns of `schema`, which says their kinds alone."""
+    found: dict[str, NDArray[Any]] = {}
+    for column in schema.columns:
+        values = table[column.name]
+        if column.kind == "categorical":
+            found[column.name] = np.array(categories(cells(values, name)), dtype=object)
+        else:
+            found[column.name] = RawColumn(column.name, column.kind).floats(values, name)
+    return found
 
 
 def _parts_of_persons(name: str, persons: Places) -> Places:

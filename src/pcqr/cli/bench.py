@@ -16,7 +16,7 @@ from pcqr.bench.comparing import Comparison
 from pcqr.bench.environments import ENVIRONMENTS, default_folder, install, python_of
 from pcqr.bench.methods import KNOWN, chosen
 from pcqr.bench.picture import draw
-from pcqr.bench.report import markdown, methods
+from pcqr.bench.report import markdown, methods, needed
 from pcqr.bench.runs import Run, Runs, write_results
 from pcqr.bench.tables import Task, load, own
 from pcqr.checks import check_delta
@@ -72,6 +72,7 @@ def _comparison(job: Bench, environments: Path) -> Comparison:
         seeds=seeds,
         environments=environments,
         time_limit=job.time_limit,
+        public_rows=job.public_rows,
         again=job.again,
         retry=job.retry,
         show_errors=job.show_errors,
@@ -96,7 +97,7 @@ def _tables(job: Bench) -> list[tuple[Task, str]]:
     if job.tables is not None or job.table is None:
         data = "" if job.data is None else f" --data {shlex.quote(str(job.data))}"
         names = dict.fromkeys(name.strip() for name in (job.tables or "adult").split(","))
-        found += [(load(name, job.data), f"--tables {name}{data}") for name in names]
+        found += [(load(name, job.data, job.public_rows), f"--tables {name}{data}") for name in names]
     if len({task.name for task, _ in found}) < len(found):
         raise ParameterError("--table", "a file whose name is not one of --tables", str(job.table))
     return found
@@ -105,10 +106,13 @@ def _tables(job: Bench) -> list[tuple[Task, str]]:
 def _own(job: Bench) -> Task:
     if job.table is None or job.label is None:
         raise ParameterError("--label", "the column of --table that holds the label", job.label)
+    if job.schema is not None and job.public_rows == 0:
+        raise ParameterError("--schema", "left out with --public-rows 0: nothing is public then", str(job.schema))
     schema = None if job.schema is None else declared_schema(job.schema)
     labels = None if job.labels is None else [name.strip() for name in job.labels.split(",")]
     with naming("--table"):
-        return own(job.table, job.label, labels=labels, drop=job.drop, person=job.person, schema=schema)
+        options: dict[str, Any] = {"person": job.person, "schema": schema, "public_rows": job.public_rows}
+        return own(job.table, job.label, labels=labels, drop=job.drop, **options)
 
 
 def _own_options(job: Bench) -> str:
@@ -140,9 +144,13 @@ def _write(out: Path, found: list[Run]) -> dict[str, Any]:
 
 def _list(environments: Path, *, as_json: bool) -> None:
     if as_json:
-        print_json({"methods": [asdict(each) for each in KNOWN.values()]})
+        print_json({"methods": [asdict(each) | {"needs": each.needs} for each in KNOWN.values()]})
         return
     typer.echo("\n".join(methods(KNOWN.values())))
+    typer.echo(
+        "\nWhat has to be public besides the columns and their kinds (--public-rows 0 runs those that need nothing):"
+    )
+    typer.echo("\n".join([*needed(KNOWN.values()), ""]))
     made = {name: python_of(name, environments) is not None for name in ENVIRONMENTS}
     told = [f"{name} ({'made' if there else f'pcqr bench --install {name}'})" for name, there in made.items()]
     typer.echo(f"Environments: {', '.join(told)}.")

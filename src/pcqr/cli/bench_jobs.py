@@ -39,6 +39,14 @@ class Bench:
     runs: Annotated[int, typer.Option(min=1, help="Runs of each: seeds 0, 1, …")] = 3
     seeds: Annotated[str | None, typer.Option(help="These seeds instead, e.g. '3,4'.")] = None
     queries: Annotated[int, typer.Option(min=1, help="How many queries methods answer that vote.")] = 500
+    public_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="How many public rows without labels methods get. 0: nothing is public but the columns and their "
+            "kinds. Default: 2,000, at most half of the test part.",
+        ),
+    ] = None
     time_limit: Annotated[float, typer.Option(min=1.0, help="Seconds that one run may take.")] = 600.0
     out: Annotated[Path, typer.Option(help="Where results go, and are found again.")] = Path("bench")
     again: Annotated[bool, typer.Option("--again", help="Make these runs anew, also where they are on file.")] = False

@@ -312,10 +312,15 @@ def persons_of(private: Columns, job: Spending) -> NDArray[np.int64] | None:
         raise ParameterError("--person", f"the name of one of the {len(private)} columns in the first line", job.person)
     if job.person == job.label or job.person in job.drop:
         raise ParameterError("--person", "another column than those of --label and --drop", job.person)
+    return person_ids(private, job.person)
+
+
+def person_ids(private: Columns, name: str) -> NDArray[np.int64]:
+    """For each row the number of its person, by the ids in this column."""
     try:
-        return person_numbers(private[job.person])
+        return person_numbers(private[name])
     except DataError as error:
-        raise DataError(f"person column {job.person!r}", "the id of a person in every row", error.received) from None
+        raise DataError(f"person column {name!r}", "the id of a person in every row", error.received) from None
 
 
 def weights_of(private: Columns, name: str | None) -> Any:

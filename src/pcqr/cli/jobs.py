@@ -51,6 +51,7 @@ from pcqr.cli.options import (
     Scratch,
     Types,
     VotedLabels,
+    VoteOption,
     WeightBound,
     WeightColumn,
     Workers,
@@ -124,6 +125,7 @@ class Voting(OnPrivateFiles):
     alpha: float
     beta: float
     on_unstable: str
+    vote: str
     categories: list[str]
 
     @property
@@ -160,6 +162,7 @@ class Answer(Voting):
     alpha: Alpha = 0.1
     beta: Beta = 0.05
     on_unstable: OnUnstable = "abstain"
+    vote: VoteOption = "auto"
     public: PublicRows = None
     assume_public: AssumePublic = False
     schema: SchemaFile = None
@@ -208,6 +211,7 @@ class Fit(Voting):
     alpha: Alpha = 0.1
     beta: Beta = 0.05
     on_unstable: OnUnstable = "abstain"
+    vote: VoteOption = "auto"
     public: PublicRows = None
     assume_public: AssumePublic = False
     schema: SchemaFile = None
@@ -459,7 +463,11 @@ class MakeSchema(Charging):
         int | None, typer.Option(min=1, help="The most categories that a column keeps. Default: 100.")
     ] = None
     person: Annotated[
-        str | None, typer.Option(help="Refused: private schemas are proved for single records alone.", hidden=True)
+        str | None,
+        typer.Option(
+            help="The column that says whose each row is: the guarantee is then about persons, and one row of each is "
+            "asked. It is no feature. With --private alone."
+        ),
     ] = None
     account: AccountOption = None
     account_anchor: AccountAnchorOption = None
@@ -472,6 +480,10 @@ class MakeSchema(Charging):
     @property
     def inputs(self) -> tuple[Path, ...]:
         return (self.file,)
+
+    @property
+    def not_features(self) -> tuple[str, ...]:
+        return (*self.drop, *(() if self.person is None else (self.person,)))
 
 
 @dataclass(frozen=True, kw_only=True)

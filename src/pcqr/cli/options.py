@@ -131,7 +131,8 @@ PublishedMethod = Annotated[
     Literal["auto", "tree", "linear"] | None,
     typer.Option(
         help="What to publish. tree: a decision tree. linear: a linear classifier. auto: a tree where n·ε is below "
-        "3,000, else a linear classifier with a tree beside it. Default: auto with --delta, tree without."
+        "3,000 (2,000 with --class-weight balanced, two labels and public rows), else a linear classifier with a tree "
+        "beside it. Default: auto with --delta, tree without."
     ),
 ]
 LinearReads = Annotated[
@@ -232,6 +233,13 @@ Mode = Annotated[
 ]
 OnUnstable = Annotated[
     Literal["abstain", "random"], typer.Option(help="An unstable query gets no label, or a random one.")
+]
+VoteOption = Annotated[
+    Literal["auto", "stability", "noisy max"],
+    typer.Option(
+        help="subsamp, agnostic: what makes votes private. Tests of their stability, or noise on each ('noisy max'), "
+        "which answers as many queries as planned and none is unstable. auto: what is expected to err less."
+    ),
 ]
 Depth = Annotated[int | None, typer.Option(min=1, help="The depth of --class trees.")]
 Alpha = Annotated[float, typer.Option(help="The excess error that is planned for.")]

@@ -59,7 +59,11 @@ def most_labels(job: Voting) -> int:
 def _of_its_own(job: Voting, release: Release[Any]) -> dict[str, str]:
     """The options that not every release has. One that was given, and that this one lacks, is refused."""
     has = release.get_params()
-    given = (("mode", job.mode, "calibrated"), ("on_unstable", job.on_unstable, "abstain"))
+    given = (
+        ("mode", job.mode, "calibrated"),
+        ("on_unstable", job.on_unstable, "abstain"),
+        ("vote", job.vote, "auto"),
+    )
     for name, value, default in given:
         if name not in has and value != default:
             raise ParameterError(f"--{name.replace('_', '-')}", f"left out for --algorithm {job.algorithm}", value)

@@ -8,14 +8,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from pcqr.algorithms.predicates import check_columns
 from pcqr.cli.console import fail, field_table, print_json
-from pcqr.cli.inputs import check_drop, declared_schema, declared_types
+from pcqr.cli.inputs import check_drop, declared_schema, declared_types, person_ids
 from pcqr.cli.jobs import MakeSchema
 from pcqr.cli.spending import (
     Outlook,
@@ -29,7 +31,8 @@ from pcqr.cli.spending import (
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import ParameterError, PcqrError
-from pcqr.estimators.schema_release import SchemaRelease
+from pcqr.estimators.persons import HEARD
+from pcqr.estimators.schema_release import SchemaRelease, size_of
 from pcqr.files import check_output, replacing
 from pcqr.models.vocabulary import allowed_values, apart, printable
 from pcqr.plan import counted
@@ -94,9 +97,10 @@ def _run_private(job: MakeSchema, *, as_json: bool) -> None:
         try:
             with ExitStack() as spending:
                 with _named_as_options():
-                    table = _table(job)
+                    table, persons = _table(job)
                     schema = release.run(
                         table,
+                        persons,
                         account=account,
                         entropy=job.seed,
                         before_charge=lambda: spending.enter_context(signals.held()),
@@ -104,7 +108,7 @@ def _run_private(job: MakeSchema, *, as_json: bool) -> None:
                 if job.out is not None:
                     _write(schema, job.out)
                 is_written = True
-                _show(job, schema, table.size, account, as_json=as_json)
+                _show(job, schema, size_of(table, persons), account, as_json=as_json)
         except FROM_OUTSIDE as cause:
             price = f"ε = {release.epsilon:.12g} and δ = {release.delta:.12g}"
             if schema is None:
@@ -122,8 +126,8 @@ def _run_private(job: MakeSchema, *, as_json: bool) -> None:
 
 
 def _release(job: MakeSchema) -> SchemaRelease:
-    if job.person is not None:
-        raise ParameterError("--person", "left out: a private schema is proved for single records alone", job.person)
+    if job.person is not None and job.file.is_dir():
+        raise ParameterError("--person", "left out for a folder; put its rows into one .parquet file", job.person)
     if job.most_categories is not None:
         raise ParameterError("--most-categories", "left out with --private", job.most_categories)
     if job.epsilon is None:
@@ -136,26 +140,46 @@ def _release(job: MakeSchema) -> SchemaRelease:
         return SchemaRelease(job.epsilon, DEFAULT_DELTA if job.delta is None else job.delta)
 
 
-def _table(job: MakeSchema) -> RawTable:
+def _table(job: MakeSchema) -> tuple[RawTable, NDArray[np.int64] | None]:
+    """The private table and, where rows are persons', the number of the person of each row."""
+    types = declared_types(job.types)
+    if _is_parquet(job) and job.person is None:
+        parts = ParquetParts.of(job.file)
+        check_drop(job.drop, parts.columns)
+        return RawParquet(parts, types, job.drop), None
+    rows = read_table(job.file)
+    check_drop(job.drop, rows)
+    if job.person is None:
+        return RawInMemory(rows, types, job.drop, str(job.file)), None
+    persons = _persons(job, rows)
+    columns, assumptions, _ = _columns(job)
+    table = RawInMemory(rows, {each.name: each.kind for each in columns}, job.not_features, str(job.file))
+    table.assumptions = assumptions
+    return table, persons
+
+
+def _persons(job: MakeSchema, rows: Columns) -> NDArray[np.int64]:
+    name = job.person
+    if name is None or name not in rows or name in job.drop:
+        raise ParameterError("--person", "the name of a column of the file besides those of --drop", name)
+    return person_ids(rows, name)
+
+
+def _columns(job: MakeSchema) -> tuple[tuple[RawColumn, ...], tuple[str, ...], int]:
+    """The columns, what is assumed public of them, and how many rows there are.
+
+    Of a CSV file no cell is looked at, of Parquet files the footers alone.
+    """
     types = declared_types(job.types)
     if _is_parquet(job):
         parts = ParquetParts.of(job.file)
         check_drop(job.drop, parts.columns)
-        return RawParquet(parts, types, job.drop)
-    rows = read_table(job.file)
-    check_drop(job.drop, rows)
-    return RawInMemory(rows, types, job.drop, str(job.file))
-
-
-def _columns(job: MakeSchema) -> tuple[tuple[RawColumn, ...], int]:
-    """The columns and n. Of a CSV file no cell is looked at, of Parquet files the footers alone."""
-    if _is_parquet(job):
-        table = _table(job)
-        return table.columns, table.size
-    names, records = table_size(job.file)
+        table = RawParquet(parts, types, job.not_features)
+        return table.columns, table.assumptions, table.size
+    names, rows = table_size(job.file)
     check_drop(job.drop, names)
-    kept = {name: "none" for name in names if name not in job.drop}
-    return raw_columns(kept, declared_types(job.types), str(job.file))[0], records
+    kept = {name: "none" for name in names if name not in job.not_features}
+    return *raw_columns(kept, types, str(job.file)), rows
 
 
 def _is_parquet(job: MakeSchema) -> bool:
@@ -163,11 +187,15 @@ def _is_parquet(job: MakeSchema) -> bool:
 
 
 def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None, *, as_json: bool) -> None:
-    """What the run would do. Of the private file: names and types of the columns, and n."""
+    """What the run would do. Of the private file: names and types of the columns, and n (rows, or persons)."""
     with _named_as_options():
-        columns, records = _columns(job)
+        columns, _, records = _columns(job)
+        if job.person is not None:
+            records = 1 + int(_persons(job, read_table(job.file)).max())
         stage, guarantee = release.plan(columns, records)
         check_columns(columns)
+    if job.person is not None:
+        guarantee = guarantee.for_persons(HEARD["one row"])
     guarantee = guarantee.drawn_with(private_entropy=job.seed is None)
     outlook = Outlook.of(job, account, guarantee, records)
     lines = {"releases": guarantee.steps[0]}

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.predicates import private_schema
-from pcqr.algorithms.published import Maps, publish_weighed
+from pcqr.algorithms.published import Maps, has_rows_for, publish_weighed
 from pcqr.checks import check_delta, check_positive
 from pcqr.entropy import Entropy
 from pcqr.errors import InfeasiblePlan, NoGpu, NothingPublic, ParameterError
@@ -45,7 +45,7 @@ from pcqr.planning.classifiers.dense import FeatureChoice, dense_features, is_de
 from pcqr.planning.classifiers.linear import linear_predicates, most_linear, stand_ins_for
 from pcqr.planning.classifiers.published import feature_maps, plan_published
 from pcqr.planning.classifiers.recipes import rarest_for
-from pcqr.planning.classifiers.rule import FEWEST, Choice, Method, choose, trees_for
+from pcqr.planning.classifiers.rule import FEWEST, Choice, Construction, Method, choose, trees_for
 from pcqr.planning.expected.shortfall import nothing_learned
 from pcqr.planning.predicates import MOST_ON_GRID, SAFE_FROM, Purchase, grid_schema, predicates_recipe, widest_schema
 from pcqr.records import Encoded, ParquetTable, Persons, Records
@@ -55,7 +55,7 @@ from pcqr.records.parted import Parted
 from pcqr.records.parted.parquet import RawParquet
 from pcqr.records.parted.source import RawParted
 from pcqr.records.predicates import Predicates
-from pcqr.records.weighted import ByLabel, weighed
+from pcqr.records.weighted import ByLabel, WeighedRows, weighed
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
 from pcqr.schema.cells import listed
@@ -103,9 +103,9 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         "tree": one exact draw over all trees of a depth, and noisy counts at its leaves, for probabilities. "linear":
         DP gradient descent [1]_ [2]_ over public predicates and, from n·ε = 30,000 on, random ferns; from 150,000 on
         two pilots choose how many. Below 8,000 the weights are those of empirical Bayes, by two noisy sums and the
-        public rows. "auto": a tree below n·ε = 3,000; from there on a linear classifier beside a tree, whose label is
-        one more column of it; where features are dense, a linear classifier. All of it is paid for out of ε
-        (`pcqr.planning.classifiers.rule`).
+        public rows. "auto": a tree below n·ε = 3,000, or 2,000 where two labels are "balanced" and there are public
+        rows; from there on a linear classifier beside a tree, whose label is one more column of it; where features are
+        dense, a linear classifier. All of it is paid for out of ε (`pcqr.planning.classifiers.rule`).
     features : {"auto", "predicates", "dense"}, default "auto"
         What a linear classifier reads. "predicates": public predicates, which suit tables of numbers and categories.
         "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
@@ -349,9 +349,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             return known
         columns, has_names = known.columns or plain_columns(known.features), bool(known.columns)
         has_texts = any(column.kind == "categorical" for column in columns)
-        is_weighed = known.has_row_weights or self.class_weight is not None  # no predicates are bought of these
-        buys = self.delta > 0 and not is_weighed
-        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if buys else None
+        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if self.delta > 0 else None
         if recipe is None:
             return replace(known, schema=grid_schema(columns, gaps=has_names), columns=columns)
         schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
@@ -371,8 +369,6 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             texts = [column.name for column in known.columns if column.kind == "categorical"]
             left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
             why = "n·ε is too small to buy cuts" if self.delta else "δ = 0 buys no cuts"
-            if known.has_row_weights or self.class_weight is not None:
-                why = "records with weights cannot buy cuts"
             message = f"Nothing public says where to cut numbers, and {why}. They get {ON_A_GRID}.{left_out}"
         elif known.records * self.epsilon < SAFE_FROM and told & {"numeric", "date"}:
             message = (
@@ -401,7 +397,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
         if self._is_dense(known):
             return hypotheses  # no predicates are asked
-        chosen = choose(known.records, self.epsilon, self.method)
+        chosen = self._chosen(known, hypotheses.labels if self.classes is None else len(self.classes))
         trees = trees_for(known.records, chosen.tree_share * self.epsilon) if self.trees is None else self.trees
         if known.columns and known.recipe is None and self.trees is None:
             trees = on_grid(trees, known.schema)
@@ -410,6 +406,15 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         elif known.recipe is not None and known.schema is not None:
             trees = replace(trees, predicates=from_schema(known.schema, 1)[: trees.most])
         return super()._prepared(trees, known)
+
+    def _chosen(self, known: Known, labels: int) -> Construction:
+        """Return what is published. With balanced labels that also depends on whether empirical Bayes is possible."""
+        is_possible = self._is_balanced and labels == 2 and not known.has_row_weights and known.points is not None
+        if is_possible:
+            declared = None if self.trees is None else self.trees.predicates
+            asked = self._linear_predicates(known) if declared is None else declared
+            is_possible = has_rows_for(len(asked) + 2, known.points)  # the constant, and what a tree says
+        return choose(known.records, self.epsilon, self.method, is_balanced=is_possible)
 
     def _linear_predicates(self, known: Known) -> Predicates:
         """More than trees can afford."""
@@ -439,7 +444,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         trees = hypotheses
         if not isinstance(trees, DecisionTrees) or trees.predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
-        chosen = choose(known.records, self.epsilon, self.method)
+        chosen = self._chosen(known, trees.labels)
         if not chosen.maps:
             return known
         is_declared = self.trees is not None and self.trees.is_fixed
@@ -564,19 +569,22 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
 
 def raw_table(given: Given, entropy: Entropy) -> RawTable:
-    """Return the private table that predicates are bought of: of persons one row each, chosen by secret coins."""
+    """Return the private table that predicates are bought of: of persons one row each, chosen by secret coins.
+
+    Records count one each here, whatever their weights.
+    """
     records, raw = given.records, given.raw
     if isinstance(records, Persons):
         chosen = records.one_row_each(entropy)
         return raw.rows(chosen) if isinstance(raw, RawInMemory) else RawRecords(records.source.rows(chosen))
     if raw is None:
-        return RawRecords(records)
+        return RawRecords(records.source if isinstance(records, WeighedRows) else records)
     return RawParted(records, raw) if isinstance(records, Parted) else raw
 
 
 def read_again(records: Records, raw: RawTable, schema: Schema) -> Records:
     """Return the records of a table of known kinds, read by the schema that was bought."""
-    if isinstance(records, Persons):
+    if isinstance(records, WeighedRows):
         return records.over(read_again(records.source, raw, schema))
     if isinstance(records, Parted):
         return records.read_by(schema)

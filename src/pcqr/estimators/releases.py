@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.algorithms.ag_priv_cl import ag_priv_cl
+from pcqr.algorithms.log import PrivLabel
+from pcqr.algorithms.noisy_max import NoisyVotes, noisy_max
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sub_samp import StableVotes, sub_samp
 from pcqr.algorithms.unv_priv_cl import UnvPrivCl, published_at_once, unv_priv_cl
@@ -29,9 +31,11 @@ from pcqr.plan import (
     Answer,
     ClassifierPlan,
     Mode,
+    NoisyMaxStage,
     Pins,
     PublishedPlan,
     UniversalPlan,
+    Vote,
     VoteStage,
     VotingPlan,
 )
@@ -55,7 +59,7 @@ _TAKEN_OVER = {
 
 @dataclass(eq=False, repr=False)
 class StableRelease(Release[V]):
-    """Releases that test whether a vote is stable, and say ⊥ where it is not."""
+    """Releases that test whether a vote is stable, and say ⊥ where it is not; or that add noise, by their plan."""
 
     _: KW_ONLY
     mode: Mode = "calibrated"
@@ -73,8 +77,10 @@ class StableRelease(Release[V]):
             raise ParameterError("on_unstable", "'abstain' or 'random'", self.on_unstable)
         return super()._request(hypotheses, records, features, public)
 
-    def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> StableVotes:
-        vote: VoteStage = plan.vote  # type: ignore[attr-defined]
+    def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> PrivLabel:
+        vote: VoteStage | NoisyMaxStage = plan.vote  # type: ignore[attr-defined]
+        if isinstance(vote, NoisyMaxStage):
+            return NoisyVotes.from_arrays(arrays, vote, entropy)
         return StableVotes.from_arrays(arrays, vote, entropy)
 
     def _pins(self) -> Pins:
@@ -130,6 +136,10 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
         k, odd. None lets the planner choose it.
     mode : {"calibrated", "paper"}, default "calibrated"
         Constants proved here, or those of the paper with their corrections.
+    vote : {"auto", "stability", "noisy max"}, default "auto"
+        What makes votes private: a test of their stability, as in the paper, or noise on each (`NoisyMaxAggregate`),
+        after which the release halts at m answers and none is unstable. By "auto" noise, unless the test is expected to
+        err less even where the planner is far too optimistic about it; with T, q or k given, or by the paper, the test.
     on_unstable : {"abstain", "random"}, default "abstain"
         What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
     unstable : int or None, default None
@@ -168,7 +178,13 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     >>> release = SubsampleAggregate(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
     >>> release.predict([[1.0], [9.0]])
     array([0, 1])
-    >>> release.plan_.vote.teachers, release.unstable_left_
+    >>> type(release.plan_.vote).__name__, release.answer([8.0]).remaining
+    ('NoisyMaxStage', Usage(queries=17, unstable=None))
+
+    The paper's test of stability pays for close votes alone.
+
+    >>> tested = SubsampleAggregate(Thresholds(), queries=20, vote="stability", entropy=0).fit(X, y)  # NOT PRIVATE
+    >>> tested.plan_.vote.teachers, tested.unstable_left_
     (1249, 5)
 
     Teachers may be classifiers of scikit-learn, and labels may be more than two.
@@ -181,6 +197,9 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     array(['low', 'middle', 'high'], dtype='<U6')
     """
 
+    _: KW_ONLY
+    vote: Vote = "auto"
+
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
 
@@ -188,10 +207,14 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
         return "all rows"
 
     def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002
-        return plan_subsample(request, self.mode)
+        return plan_subsample(request, self.mode, self.vote)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
-        labeller = sub_samp(hypotheses, given.records, plan.vote, entropy)
+        labeller: PrivLabel
+        if isinstance(plan.vote, NoisyMaxStage):
+            labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
+        else:
+            labeller = sub_samp(hypotheses, given.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 
@@ -230,6 +253,11 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
         k, odd. None lets the planner choose it.
     mode : {"calibrated", "paper"}, default "calibrated"
         Constants proved here, or those of the paper with their corrections.
+    vote : {"auto", "stability", "noisy max"}, default "auto"
+        What makes votes private: relabelling and a test of stability, as in the paper, or noise on each vote of
+        teachers on the labels as they are (`NoisyMaxAggregate`), after which the release halts at m answers and none is
+        unstable. By "auto" noise, unless (α, β) is proved for the test, or it is expected to err less even where the
+        planner is far too optimistic about it; with T, q, η or k given, and in paper mode, the test.
     on_unstable : {"abstain", "random"}, default "abstain"
         What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
     unstable : int or None, default None
@@ -267,7 +295,7 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     >>> from pcqr.hypotheses import Thresholds
     >>> X = np.random.default_rng(0).uniform(0, 10, size=(10_000, 1))
     >>> y = (X[:, 0] > 6).astype(int)
-    >>> release = AgnosticRelease(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
+    >>> release = AgnosticRelease(Thresholds(), queries=20, vote="stability", entropy=0).fit(X, y)  # NOT PRIVATE
     >>> release.answer([8.0])
     Answer(label=1, kind='stable', spent=Usage(queries=1, unstable=0), remaining=Usage(queries=None,
     unstable=6), beyond_plan=False)
@@ -281,14 +309,21 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     (True, False)
     """
 
+    _: KW_ONLY
+    vote: Vote = "auto"
+
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:
         return "weights" if weighs_rows(hypotheses) else "one row"
 
     def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002
-        return plan_agnostic(request, self.mode)
+        return plan_agnostic(request, self.mode, vote=self.vote)
 
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
-        labeller = ag_priv_cl(hypotheses, given.records, given.public, plan.vote, entropy)
+        labeller: PrivLabel
+        if isinstance(plan.vote, NoisyMaxStage):
+            labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
+        else:
+            labeller = ag_priv_cl(hypotheses, given.records, given.public, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
 

@@ -8,18 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from pcqr.algorithms.predicates import check_table
+from pcqr.algorithms.predicates import check_columns
 from pcqr.algorithms.predicates import private_schema as drawn_schema
 from pcqr.checks import check_delta, check_positive
 from pcqr.entropy import Entropy, resolve_entropy
-from pcqr.errors import ParameterError
+from pcqr.errors import DataError, ParameterError
 from pcqr.estimators.base import account_for
+from pcqr.estimators.persons import HEARD, Groups, person_numbers
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.plan import Context, PredicatesStage
 from pcqr.planning.predicates import plan_private_schema
 from pcqr.records import ParquetTable
+from pcqr.records.counting import IntArray
 from pcqr.records.parted.parquet import RawParquet
+from pcqr.records.persons import one_row_each
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
 from pcqr.schema.raw import RawColumn, RawInMemory, RawKind, RawTable
@@ -38,9 +41,11 @@ def private_schema(
 ) -> Schema:
     """Do what `Schema.private` says."""
     release = SchemaRelease(epsilon, delta)
-    if groups is not None:
-        raise ParameterError("groups", "None for a private schema, which is proved for single records alone", "ids")
-    return release.run(raw_table(X, types or {}, drop), account=account, entropy=entropy)
+    if isinstance(groups, Groups) and groups.rows != 1:
+        raise ParameterError("groups.rows", "1 for a private schema, which hears one row of each person", groups.rows)
+    ids = groups.ids if isinstance(groups, Groups) else groups
+    table, persons = raw_table(X, types or {}, drop), None if groups is None else person_numbers(ids)
+    return release.run(table, persons, account=account, entropy=entropy)
 
 
 @np.errstate(all="ignore")
@@ -49,6 +54,18 @@ def raw_table(X: Any, types: Mapping[str, RawKind], drop: Collection[str]) -> Ra
     if isinstance(X, ParquetTable):
         return RawParquet(X.parts, types, (X.label, *X.drop, *drop))
     return RawInMemory(X, types, drop)
+
+
+def size_of(table: RawTable, persons: IntArray | None) -> int:
+    """Return n, which is public: the number of records or, where `persons` number whose they are, of persons."""
+    if persons is None:
+        return table.size
+    if not isinstance(table, RawInMemory):
+        allowed = "None for a table in parts; read it into memory (pcqr.datasets.read_table) for persons"
+        raise DataError("groups", allowed, "ids")
+    if persons.size != table.size:
+        raise DataError("groups", "as long as X", "another number of rows")
+    return 1 + int(persons.max())
 
 
 @dataclass
@@ -78,25 +95,34 @@ class SchemaRelease:
     def run(
         self,
         table: RawTable,
+        persons: IntArray | None = None,
         *,
         account: AccountLike | None = None,
         entropy: Entropy | int | None = None,
         before_charge: Callable[[], object] = lambda: None,
     ) -> Schema:
-        """Check all cells, call `before_charge`, charge, draw."""
+        """Check all cells, call `before_charge`, charge, draw.
+
+        `persons` are the numbers 0, …, N−1 of the persons whose the rows are, where a record is a person.
+        """
         source = resolve_entropy(entropy)
         charged = account_for(account, source)
-        stage, guarantee = self.plan(table.columns, table.size)
-        check_table(table, stage)
+        records = size_of(table, persons)
+        stage, guarantee = self.plan(table.columns, records)
+        check_columns(table.columns)
+        if persons is not None:
+            guarantee = guarantee.for_persons(HEARD["one row"])
         guarantee = guarantee.drawn_with(private_entropy=source.is_private).assuming(*table.assumptions)
-        warn_if_weak(guarantee, table.size)
+        warn_if_weak(guarantee, records)
         table.check()
         before_charge()
         charge = None
         if charged is not None:
             self.has_spent = None
-            charge = charged.id_of(charged.charge(guarantee, "Schema.private", records=table.size))
+            charge = charged.id_of(charged.charge(guarantee, "Schema.private", records=records))
         self.has_spent = True
+        if persons is not None and isinstance(table, RawInMemory):  # `size_of` refuses others
+            table = table.rows(one_row_each(persons, source))
         schema = drawn_schema(table, stage, source)
         return replace(
             schema,

@@ -16,6 +16,7 @@ from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.plan import Aim, Budget, PublishedPlan
 from pcqr.planning import Request, plan_semi_private
+from pcqr.planning.expected.shortfall import nothing_learned
 from pcqr.release.account import AccountLike
 
 _DECADES = tuple(digit * 10.0**power for power in range(-3, 6) for digit in (1, 2, 5))
@@ -119,6 +120,12 @@ class SemiPrivateLearner(PublishedEstimator[PublishedPlan]):
 
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:
         return "weights" if weighs_rows(hypotheses) else "one row"
+
+    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
+        """Trees alone: what is said is about the number of their predicates."""
+        if not isinstance(hypotheses, DecisionTrees):
+            return None
+        return nothing_learned(known.records, self.epsilon, len(hypotheses.predicates or ()), hypotheses.labels)
 
     def _make_plan(self, request: Request, known: Known) -> PublishedPlan:  # noqa: ARG002
         return plan_semi_private(request)

@@ -20,8 +20,8 @@ from scipy.special import ndtr
 from pcqr.accounting.renyi import renyi_epsilon
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.checks import check_delta
+from pcqr.mechanisms.noisy_max import Counts, GaussianMax
 from pcqr.peers.confident.mechanism import ConfidentMax
-from pcqr.peers.noisy_max.mechanism import Counts, GaussianMax
 
 Cost = Callable[[float], float]
 """A bound on the Rényi divergence of an order, from these votes to those of any neighbour."""

@@ -6,14 +6,17 @@ what the user asked for before any noise is drawn.
 
 Examples
 --------
-Two names are no classes. `Kind` says how an answer came about, `Mode` whose constants a plan has.
+Three names are no classes. `Kind` says how an answer came about, `Mode` whose constants a plan has, `Vote` how teachers
+are heard.
 
 >>> from typing import get_args
->>> from pcqr.plan import Kind, Mode
+>>> from pcqr.plan import Kind, Mode, Vote
 >>> get_args(Kind)
 ('stable', 'unstable', 'published', 'repeated')
 >>> get_args(Mode)
 ('paper', 'calibrated')
+>>> get_args(Vote)
+('auto', 'stability', 'noisy max')
 
 The largest sums of gradient descent stay within 64 bits.
 
@@ -26,10 +29,20 @@ from pcqr.plan.answers import Answer, BatchCost, Kind, Usage, counted
 from pcqr.plan.asked import Aim, Budget, Pins
 from pcqr.plan.composition import Branch, Context, Sequence, Stage, account
 from pcqr.plan.linear import LARGEST_TERM, MOST_RECORDS, ComparisonStage, LinearStage
-from pcqr.plan.plans import ClassifierPlan, Mode, Plan, PublishedPlan, QueryPlan, UniversalPlan, VotingPlan
+from pcqr.plan.plans import (
+    ClassifierPlan,
+    Mode,
+    NoisyMaxPlan,
+    Plan,
+    PublishedPlan,
+    QueryPlan,
+    UniversalPlan,
+    Vote,
+    VotingPlan,
+)
 from pcqr.plan.predicates import PredicatesStage
 from pcqr.plan.prediction import Prediction
-from pcqr.plan.stages import ClassCountsStage, DrawStage, LeafCountsStage, VoteStage
+from pcqr.plan.stages import ClassCountsStage, DrawStage, LeafCountsStage, NoisyMaxStage, VoteStage
 
 __all__ = [
     "LARGEST_TERM",
@@ -48,6 +61,8 @@ __all__ = [
     "LeafCountsStage",
     "LinearStage",
     "Mode",
+    "NoisyMaxPlan",
+    "NoisyMaxStage",
     "Pins",
     "Plan",
     "PredicatesStage",
@@ -58,6 +73,7 @@ __all__ = [
     "Stage",
     "UniversalPlan",
     "Usage",
+    "Vote",
     "VoteStage",
     "VotingPlan",
     "account",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cache
+from types import UnionType
 from typing import ClassVar, Literal, get_args, get_type_hints
 
 from pcqr.checks import keep_plain
@@ -14,17 +15,23 @@ from pcqr.plan.answers import Usage
 from pcqr.plan.asked import Aim, Budget
 from pcqr.plan.composition import Sequence, Stage
 from pcqr.plan.prediction import Prediction
-from pcqr.plan.stages import DrawStage, VoteStage
+from pcqr.plan.stages import DrawStage, NoisyMaxStage, VoteStage
 from pcqr.unit import PERSON, Unit, check_proved
 
 Mode = Literal["paper", "calibrated"]
+Vote = Literal["auto", "stability", "noisy max"]
 
 
 @cache
-def _parts(plan: type[Plan]) -> dict[str, type]:
-    """The fields that hold the budget, the guarantee, a stage, and of which class each is."""
+def _parts(plan: type[Plan]) -> dict[str, tuple[type, ...]]:
+    """The fields that hold the budget, the guarantee, a stage, and of which classes each may be."""
     hints = get_type_hints(plan).items()
-    return {name: kind for name, kind in hints if isinstance(kind, type) and (is_dataclass(kind) or kind is Stage)}
+    kinds = {name: get_args(hint) if isinstance(hint, UnionType) else (hint,) for name, hint in hints}
+    return {name: parts for name, parts in kinds.items() if all(map(_is_part, parts))}
+
+
+def _is_part(kind: object) -> bool:
+    return isinstance(kind, type) and (is_dataclass(kind) or kind is Stage)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +91,9 @@ class Plan(Document):
     """Units other than the record that plans of this kind have a proof for."""
 
     def __post_init__(self) -> None:
-        for name, kind in _parts(type(self)).items():  # type: ignore[arg-type]  # a class can be hashed
-            if not isinstance(getattr(self, name), kind):
-                raise ParameterError(name, f"a {kind.__name__}", getattr(self, name))
+        for name, kinds in _parts(type(self)).items():  # type: ignore[arg-type]  # a class can be hashed
+            if not isinstance(getattr(self, name), kinds):
+                raise ParameterError(name, " or ".join(f"a {kind.__name__}" for kind in kinds), getattr(self, name))
         if self.mode not in get_args(Mode):
             raise ParameterError("mode", f"one of {', '.join(map(repr, get_args(Mode)))}", self.mode)
         check_proved(self.guarantee.unit, *self.units)
@@ -156,17 +163,19 @@ class QueryPlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class VotingPlan(QueryPlan):
-    """The plan of SubSamp and AgPrivCl: prepare and vote.
+    """The plan of a release that answers by votes alone: prepare, then test votes for stability or add noise to them.
 
     Parameters
     ----------
     mode, budget, guarantee, aim, prediction, proved : see Plan
         The aim must have a number of queries.
-    vote : VoteStage
-        The sub-sample, the relabelling, the teachers and the sparse vector.
+    vote : VoteStage or NoisyMaxStage
+        The sub-sample, the relabelling, the teachers and the sparse vector; or teachers and the noise on their votes.
 
     Attributes
     ----------
+    tested : VoteStage
+        The vote, where its stability is tested.
     votes : int
         How many of the planned queries are put to the vote.
     expected_answers : float or None
@@ -183,11 +192,18 @@ class VotingPlan(QueryPlan):
     True
     """
 
-    vote: VoteStage
+    vote: VoteStage | NoisyMaxStage
+
+    @property
+    def tested(self) -> VoteStage:
+        """The vote of a plan that tests votes for stability; ParameterError where noise is added to them."""
+        if not isinstance(self.vote, VoteStage):
+            raise ParameterError("plan", "a test of stability", type(self.vote).__name__)
+        return self.vote
 
     @property
     def left(self) -> Usage:
-        return Usage(self.vote.sparse_vector.queries, self.vote.sparse_vector.unstable)
+        return self.vote.left
 
     @property
     def votes(self) -> int:
@@ -196,10 +212,41 @@ class VotingPlan(QueryPlan):
 
     @property
     def expected_answers(self) -> float | None:
-        """How many of these `votes` are expected to end in a label. With the same records, ε and δ it never falls as
-        more queries are planned.
+        """How many of these `votes` are expected to end in a label. With the same records, ε, δ and kind of vote it
+        never falls as more queries are planned.
         """
         return None if self.prediction is None else self.votes * (1.0 - self.prediction.unanswered_share)
+
+    @property
+    def stages(self) -> Stage:
+        return self.vote
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMaxPlan(QueryPlan):
+    """The plan of the per-query noisy majority: vote, each answer paid for.
+
+    Parameters
+    ----------
+    mode, budget, guarantee, aim, prediction, proved : see Plan
+        The aim must have a number of queries.
+    vote : NoisyMaxStage
+        The teachers and the noise.
+
+    Examples
+    --------
+    >>> from pcqr import NoisyMaxAggregate
+    >>> from pcqr.plan import NoisyMaxPlan
+    >>> plan = NoisyMaxAggregate(queries=20).plan(records=5_000, features=1)
+    >>> isinstance(plan, NoisyMaxPlan), plan.queries, plan.left.queries
+    (True, 20, 20)
+    """
+
+    vote: NoisyMaxStage
+
+    @property
+    def left(self) -> Usage:
+        return self.vote.left
 
     @property
     def stages(self) -> Stage:
@@ -292,6 +339,7 @@ class UniversalPlan(VotingPlan):
     (True, True)
     """
 
+    vote: VoteStage
     publish: DrawStage
 
     @property

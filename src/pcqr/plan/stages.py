@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pcqr.accounting import BoundedRangeEvent, Event, PureEvent, ShapingEvent
+from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, Event, PureEvent, Repeated, ShapingEvent
 from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_teachers, keep_plain
+from pcqr.documents.codec import later
 from pcqr.errors import ParameterError
 from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.naming import name_of
 from pcqr.mechanisms.exponential import exponential_guarantee
+from pcqr.mechanisms.noisy_max import NoisyMax
 from pcqr.mechanisms.relabelling import relabel_guarantee
 from pcqr.mechanisms.sparse_vector import SparseVector
 from pcqr.noise import check_scale
+from pcqr.plan.answers import Usage
 from pcqr.plan.composition import Context, Stage
 
 
@@ -95,6 +98,11 @@ class VoteStage(Stage):
         )
 
     @property
+    def left(self) -> Usage:
+        """What may be answered before the release halts, at first."""
+        return Usage(self.sparse_vector.queries, self.sparse_vector.unstable)
+
+    @property
     def sampling_rate(self) -> float:
         """q = n'/n."""
         return self.subsample / self.records
@@ -138,6 +146,80 @@ class VoteStage(Stage):
         overflow = float(binom.sf(self.copies, self.subsample, 1.0 / self.subsample))
         step = f"re-sampling with replacement: group privacy for {self.copies} copies of a record"
         return replace(grouped, delta=rounded_up(grouped.delta + overflow)).explained(step)
+
+
+@dataclass(frozen=True)
+class NoisyMaxStage(Stage):
+    """Vote: n records in k parts, m queries answered by noisy majorities, each paid for.
+
+    Parameters
+    ----------
+    records : int
+        n.
+    teachers : int
+        k ≤ n. It may be even: `ExponentialMax` breaks ties by a fair coin, the others by the order of the labels.
+    queries : int
+        m, the answers that are paid for.
+    noise : GaussianMax, LaplaceMax or ExponentialMax
+        How one answer is drawn.
+    labels : int, default 2
+        C ≥ 2, the labels that are voted on.
+
+    Attributes
+    ----------
+    answer : Event
+        What one answer is to an accountant.
+    teacher_records : int
+        ⌊n/k⌋, the records that every teacher has at least.
+
+    Raises
+    ------
+    ParameterError
+        When a number is outside its range.
+
+    Examples
+    --------
+    >>> from pcqr.mechanisms.noisy_max import GaussianMax
+    >>> from pcqr.plan import NoisyMaxStage
+    >>> NoisyMaxStage(records=5_000, teachers=247, queries=50, noise=GaussianMax(40.0)).teacher_records
+    20
+    """
+
+    records: int
+    teachers: int
+    queries: int
+    noise: NoisyMax
+    labels: int = later(2)
+
+    def __post_init__(self) -> None:
+        check_integer("records", self.records, least=1)
+        check_integer("teachers", self.teachers, least=1, most=self.records)
+        check_integer("queries", self.queries, least=1)
+        check_integer("labels", self.labels, least=2)
+        if not isinstance(self.noise, NoisyMax):
+            raise ParameterError("noise", "a noisy majority of pcqr.mechanisms.noisy_max", self.noise)
+        keep_plain(self, integers=("records", "teachers", "queries", "labels"))
+
+    @property
+    def left(self) -> Usage:
+        """What may be answered before the release halts, at first. No answer is ⊥."""
+        return Usage(self.queries, None)
+
+    @property
+    def answer(self) -> DiscreteGaussianEvent | PureEvent | BoundedRangeEvent:
+        """What one answer is to an accountant."""
+        return self.noise.event(self.teachers, self.labels)
+
+    def event(self, context: Context) -> Repeated:  # noqa: ARG002
+        return Repeated(self.answer, self.queries)
+
+    def work(self, records: int) -> tuple[tuple[int, int], ...]:  # noqa: ARG002
+        return ((-(-self.records // self.teachers), self.teachers),)
+
+    @property
+    def teacher_records(self) -> int:
+        """Records that every teacher has at least."""
+        return self.records // self.teachers
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from pcqr.guarantee import COPY, Guarantee, rounded_text
 from pcqr.plan.composition import parts_of
 from pcqr.plan.plans import Plan, VotingPlan
-from pcqr.plan.stages import DrawStage
+from pcqr.plan.stages import DrawStage, NoisyMaxStage, VoteStage
 
 
 def promise(guarantee: Guarantee, records: int) -> str:
@@ -38,17 +38,23 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
     return {"mode": facts.pop("mode")} | known | facts | {"guarantee": plan.guarantee.facts()}
 
 
+def _vote_lines(vote: VoteStage | NoisyMaxStage, units: str) -> dict[str, str]:
+    teachers = {"teachers": f"k = {vote.teachers:,}, each on about {vote.teacher_records:,} {units}"}
+    if isinstance(vote, NoisyMaxStage):
+        return teachers | {"votes": f"noise on each of m = {vote.queries:,}: none is unstable, and each is paid for"}
+    return {
+        "sub-sample": f"n' = {vote.subsample:,} of n = {vote.records:,} {units}",
+        "relabelling": "none" if vote.inverse_temperature is None else f"η = {vote.inverse_temperature:.4g}",
+        **teachers,
+        "unstable answers": f"at most T = {vote.sparse_vector.unstable:,}",
+    }
+
+
 def plan_lines(plan: Plan) -> dict[str, str]:
     """The plan in words, from public numbers only."""
     lines: dict[str, str] = {"mode": plan.mode}
     if isinstance(plan, VotingPlan):
-        vote, units = plan.vote, plan.guarantee.unit.plural
-        lines |= {
-            "sub-sample": f"n' = {vote.subsample:,} of n = {vote.records:,} {units}",
-            "relabelling": "none" if vote.inverse_temperature is None else f"η = {vote.inverse_temperature:.4g}",
-            "teachers": f"k = {vote.teachers:,}, each on about {vote.teacher_records:,} {units}",
-            "unstable answers": f"at most T = {vote.sparse_vector.unstable:,}",
-        }
+        lines |= _vote_lines(plan.vote, plan.guarantee.unit.plural)
     for publish in parts_of(plan.stages, DrawStage):
         after = f"after {publish.after_queries:,} queries or T unstable answers" if publish.after_queries else "at once"
         lines["publication"] = f"{after}, η = {publish.inverse_temperature:.4g}"

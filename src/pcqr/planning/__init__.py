@@ -4,6 +4,7 @@ Where to look:
 
     request        what is asked: budget, aim, pins
     releases       plans for releases by votes, and for one hypothesis that is published at once
+    noisy_max      noise on every vote, and what is expected of it
     paper          the paper's constants, corrected
     classifiers/   plans for classifiers that are published at once
     search/        the knobs with the smallest expected loss, within (ε, δ)

@@ -6,35 +6,45 @@ Each in calibrated mode, by search, or with the constants of the paper.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from typing import get_args
 
 import numpy as np
 
+from pcqr.algorithms.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan import (
     Context,
     DrawStage,
     Mode,
+    Pins,
     Prediction,
     PublishedPlan,
     Sequence,
     UniversalPlan,
+    Vote,
     VoteStage,
     VotingPlan,
     account,
 )
 from pcqr.planning import paper
-from pcqr.planning.expected.expectation import predicted_run
+from pcqr.planning.expected.expectation import predicted_run, worst_run
+from pcqr.planning.noisy_max import noisy_votes
 from pcqr.planning.proved import certificate
 from pcqr.planning.proved.certified import certified_votes
 from pcqr.planning.request import Request
 from pcqr.planning.search import calibrated
 from pcqr.planning.search.knobs import Knobs
 
+_COIN = 0.45
+"""Votes whose expected excess error is larger are hardly better than coins: not taken where nothing asks for them."""
+
 
 @np.errstate(all="ignore")
-def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
+def plan_subsample(request: Request, mode: Mode, vote: Vote = "stability") -> VotingPlan:
     """A plan for SubSamp: teachers on the labels as they are.
 
     Its accuracy theorem is α + 3γ, not α + γ, so nothing is certified. Public points do not help it.
@@ -45,6 +55,10 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
         What is asked for; its aim must have a number of queries.
     mode : {"paper", "calibrated"}
         Whose constants to take.
+    vote : {"auto", "stability", "noisy max"}, default "stability"
+        What makes votes private: a test of their stability, or noise on each. By "auto" noise, unless the test is
+        expected to err less even where the model of it is far too optimistic; with pins but for the share of what is
+        published, and in paper mode, the test.
 
     Returns
     -------
@@ -55,7 +69,7 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
     InfeasiblePlan
         When no votes keep to ε and δ with so few records.
     ParameterError
-        When the mode is none, or no number of queries is aimed at.
+        When mode or vote is none, they do not go together, or no number of queries is aimed at.
 
     Examples
     --------
@@ -70,17 +84,13 @@ def plan_subsample(request: Request, mode: Mode) -> VotingPlan:
     >>> plan.vote.inverse_temperature is None, plan.guarantee.within(1.0, 1e-6)
     (True, True)
     """
-    if _check_mode(mode) == "paper":
-        vote, prediction = paper.plan_sub_samp(request), None
-    else:
-        vote = calibrated.plan_votes(request, relabel=False)
-        prediction = _expected(request, vote, request.queries)
-    guarantee = account(vote, request.context)
-    return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction)
+    if _check_vote(request, mode, vote) == "stability":
+        return _plain(request, mode)
+    return _chosen(request, vote, partial(_plain, request, mode))
 
 
 @np.errstate(all="ignore")
-def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> VotingPlan:
+def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None, vote: Vote = "stability") -> VotingPlan:
     """A plan for AgPrivCl: relabel, then vote.
 
     Calibrated: a plan for which (α, β) is proved where there is one, else the most promising one.
@@ -93,6 +103,9 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> V
         Whose constants to take.
     start : Knobs or None, default None
         Where to begin the search for a proof, for instance the knobs of a similar request.
+    vote : {"auto", "stability", "noisy max"}, default "stability"
+        As for `plan_subsample`; by "auto" stability as well where (α, β) is proved for it. Noise is added to votes of
+        teachers on the labels as they are.
 
     Returns
     -------
@@ -103,7 +116,7 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> V
     InfeasiblePlan
         When no votes keep to ε and δ with so few records, or paper mode needs more of them.
     ParameterError
-        When the mode is none, or no number of queries is aimed at.
+        When mode or vote is none, they do not go together, or no number of queries is aimed at.
 
     Examples
     --------
@@ -118,15 +131,9 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None) -> V
     >>> plan.vote.subsample < plan.vote.records, plan.guarantee.within(1.0, 1e-6)
     (True, True)
     """
-    if _check_mode(mode) == "paper":
-        vote, prediction = paper.plan_votes(request, request.epsilon, request.queries), None
-        excess = _vote_excess(request, vote)
-    else:
-        vote, excess = _votes(request, start)
-        prediction = _expected(request, vote, request.queries)
-    _check_support(request, vote)
-    guarantee = account(vote, request.context)
-    return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction, proved=_finite(excess))
+    if _check_vote(request, mode, vote) == "stability":
+        return _relabelled(request, mode, start)
+    return _chosen(request, vote, partial(_relabelled, request, mode, start))
 
 
 @np.errstate(all="ignore")
@@ -234,6 +241,67 @@ def universal_guarantee(vote: VoteStage, publish: DrawStage, context: Context) -
     return replace(stated, proof="unv_priv_cl")
 
 
+def _plain(request: Request, mode: Mode) -> VotingPlan:
+    """Stable votes of teachers on the labels as they are."""
+    if mode == "paper":
+        vote, prediction = paper.plan_sub_samp(request), None
+    else:
+        vote = calibrated.plan_votes(request, relabel=False)
+        prediction = _expected(request, vote, request.queries)
+    guarantee = account(vote, request.context)
+    return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction)
+
+
+def _relabelled(request: Request, mode: Mode, start: Knobs | None) -> VotingPlan:
+    """Stable votes of teachers on relabelled records."""
+    if mode == "paper":
+        vote, prediction = paper.plan_votes(request, request.epsilon, request.queries), None
+        excess = _vote_excess(request, vote)
+    else:
+        vote, excess = _votes(request, start)
+        prediction = _expected(request, vote, request.queries)
+    _check_support(request, vote)
+    guarantee = account(vote, request.context)
+    return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction, proved=_finite(excess))
+
+
+def _chosen(request: Request, vote: Vote, stable: Callable[[], VotingPlan]) -> VotingPlan:
+    """Noisy votes; by "auto" the `stable` plan where it is proved, or better by its own worst expectation.
+
+    On real tables a test of stability fell far behind its expectation as often as not, and noise did not: a near tie
+    goes to noise.
+    """
+    if vote == "noisy max":
+        return _noisy(request)
+    try:
+        tested = stable()
+    except InfeasiblePlan:
+        noisy = _noisy(request)
+        if _excess(noisy) < _COIN:
+            return noisy
+        raise  # it says what would help
+    try:
+        noisy = _noisy(request)
+    except InfeasiblePlan:
+        return tested
+    return tested if tested.certified or _worst_excess(request, tested) < _excess(noisy) else noisy
+
+
+def _noisy(request: Request) -> VotingPlan:
+    """Noise on every vote of teachers on the labels as they are."""
+    vote, prediction = noisy_votes(request)
+    guarantee = noisy_max_guarantee(vote, request.delta)
+    return VotingPlan(**request.promise(guarantee), vote=vote, prediction=prediction)
+
+
+def _worst_excess(request: Request, plan: VotingPlan) -> float:
+    return worst_run(plan.tested, request.hypotheses, request.features, request.queries).excess_error
+
+
+def _excess(plan: VotingPlan) -> float:
+    return math.inf if plan.prediction is None else plan.prediction.excess_error
+
+
 def _votes(request: Request, start: Knobs | None) -> tuple[VoteStage, float]:
     """The votes and what is proved of their excess error."""
     best = calibrated.plan_votes(request, relabel=True)
@@ -297,6 +365,19 @@ def _check_support(request: Request, vote: VoteStage) -> None:
             f"{vote.subsample:,}.",
             "mode='calibrated', which takes a smaller sub-sample",
         )
+
+
+def _check_vote(request: Request, mode: Mode, vote: Vote) -> Vote:
+    """The kind of vote that is left to choose: "stability" where mode or pins imply it. ParameterError for none."""
+    if vote not in get_args(Vote):
+        raise ParameterError("vote", f"one of {', '.join(map(repr, get_args(Vote)))}", vote)
+    pins = replace(request.pins, publish_share=None)
+    if _check_mode(mode) == "calibrated" and (vote == "stability" or pins == Pins()):
+        return vote
+    if vote == "noisy max" and (mode == "paper" or pins != Pins(teachers=pins.teachers)):
+        implied = "mode='paper'" if mode == "paper" else "unstable, sampling_rate or inverse_temperature"
+        raise ParameterError("vote", f"'stability' or 'auto' with {implied}", vote)
+    return vote if vote == "noisy max" else "stability"
 
 
 def _check_mode(mode: Mode) -> Mode:

@@ -80,16 +80,8 @@ class Persons(WeighedRows):
         return self._rows.rows(self.one_row_each(entropy))
 
     def one_row_each(self, entropy: Entropy) -> IntArray:
-        """Where these rows are in `source`.
-
-        Ids number the persons, so that a new id may renumber all of them: the order must not be that of the numbers.
-        """
-        coins = np.zeros(self.size, dtype=np.int64)
-        for count in np.unique(self._counts):
-            alike = np.flatnonzero(self._counts == count)
-            coins[alike] = entropy.below(int(count), alike.size)
-        found: IntArray = self._places[self._starts + coins][entropy.permutation(self.size)]
-        return found
+        """Where these rows are in `source`."""
+        return _one_of_each(self._places, self._counts, entropy)
 
     def relabelled(self, labelling: Labelling) -> Persons:
         return self._with(self._rows.relabelled(labelling), self._places, self._counts)
@@ -141,6 +133,24 @@ class Persons(WeighedRows):
         self._rows, self._places, self._counts = rows, places, counts
         self._starts = np.cumsum(counts) - counts
         self.size, self.width, self.labels = counts.size, rows.width, rows.labels
+
+
+def one_row_each(person_of: IntArray, entropy: Entropy) -> IntArray:
+    """Where one row of each person is, chosen as by `Persons.one_each`, of rows that say whose they are."""
+    return _one_of_each(np.argsort(person_of, kind="stable"), np.bincount(person_of), entropy)
+
+
+def _one_of_each(places: IntArray, counts: IntArray, entropy: Entropy) -> IntArray:
+    """One of the next `counts[i]` of the `places` for each person i, by a coin each, in a secret order.
+
+    Ids number the persons, so that a new id may renumber all of them: the order must not be that of the numbers.
+    """
+    coins = np.zeros(counts.size, dtype=np.int64)
+    for count in np.unique(counts):
+        alike = np.flatnonzero(counts == count)
+        coins[alike] = entropy.below(int(count), alike.size)
+    found: IntArray = places[np.cumsum(counts) - counts + coins][entropy.permutation(counts.size)]
+    return found
 
 
 def row_weights(counts: NDArray[np.int64], most: int = 1, units: IntArray | None = None) -> IntArray:

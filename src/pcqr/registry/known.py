@@ -41,7 +41,7 @@ ALGORITHMS: list[Reference] = [
     Algorithm(
         name="AgPrivCl",
         estimator="pcqr.estimators:AgnosticRelease",
-        words="relabels, then answers by stable votes",
+        words="answers by votes: of relabelled teachers and stable, or noisy",
         strength="relabelling makes the teachers agree, so that few queries are unstable",
         proof="ag_priv_cl",
         planner="pcqr.planning.questions.options:plan_ag_priv_cl",
@@ -57,7 +57,7 @@ ALGORITHMS: list[Reference] = [
     Algorithm(
         name="SubSamp",
         estimator="pcqr.estimators:SubsampleAggregate",
-        words="answers by stable votes on the labels as they are",
+        words="answers by votes on the labels as they are, stable or noisy",
         strength="the teachers agree often enough on the labels as they are",
         proof="sub_samp",
         planner="pcqr.planning.questions.options:plan_sub_samp",

@@ -24,6 +24,7 @@ from pcqr.schema.description import column_from, described, toml
 from pcqr.schema.origin import Origin
 from pcqr.schema.public import column_from_public
 from pcqr.schema.table import CompactTable, Table, check_length, column_names, declared_columns, repeated
+from pcqr.unit import RECORD
 
 if TYPE_CHECKING:
     from pcqr.entropy import Entropy
@@ -232,7 +233,8 @@ class Schema:
         figures = f"ε = {rounded_text(self.guarantee.epsilon, 6)}, δ = {rounded_text(self.guarantee.delta, 3)}"
         account = "charged to no account" if self.charge is None else f"charge {self.charge}"
         account = account if self.guarantee.is_private else "NOT PRIVATE: its randomness was seeded"
-        words = f"the schema ({bought}), which cost {figures} of its own ({account}), for single records"
+        whom = "single records" if self.guarantee.unit == RECORD else "persons, all rows of one together"
+        words = f"the schema ({bought}), which cost {figures} of its own ({account}), for {whom}"
         return (words, *self.guarantee.assumptions)
 
     @classmethod
@@ -268,8 +270,9 @@ class Schema:
             type: kinds are never read off the records.
         drop : collection of str, default ()
             Columns to leave out, such as labels. Each column takes a share of ε.
-        groups : None
-            Rows of persons are refused: the guarantee is about single records.
+        groups : array-like of shape (rows,) or None, default None
+            The id of a person for each row. The guarantee is then about persons, n counts them, and one row of each is
+            asked, chosen by a secret coin (docs/persons.md). Not for tables in parts.
         account : Account, str, path or None, default None
             The account that is charged before anything is drawn. None: nothing is remembered.
         entropy : Entropy, int or None, default None

@@ -7,6 +7,7 @@ coins.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -21,6 +22,8 @@ Floats = NDArray[np.float64]
 
 _END = 1.5
 """The width of the cells beyond the cuts, in widths of the cell next to them: those of Gaussian quartiles."""
+_NEARLY_ALL = 0.97
+"""Noise leaves small shares to cells that have no record."""
 _LARGEST = np.finfo(np.float64).max
 _COIN_BITS = 53
 
@@ -33,8 +36,9 @@ def has_cuts(schema: Schema) -> bool:
 def stand_in_rows(schema: Schema, count: int) -> Floats:
     """Return `count` encoded rows: in each column the quantiles of what its cuts and shares say, in a random order.
 
-    Between cuts numbers are spread evenly. Shares that are unknown are equal, and nothing is missing then. A number
-    without cuts is spread evenly between its bounds, and is 0 without these.
+    Between cuts numbers are spread evenly, unless nearly all are in two cells: then there are two values. Shares that
+    are unknown are equal, and nothing is missing then. A number without cuts is spread evenly between its bounds, and
+    is 0 without these.
     """
     at = (np.arange(count) + 0.5) / count
     blocks = []
@@ -47,7 +51,8 @@ def stand_in_rows(schema: Schema, count: int) -> Floats:
 def cut_further(schema: Schema, parts: int) -> Schema:
     """Return the schema with `parts` − 1 more cuts in each cell between cuts and beyond them, at equal distances.
 
-    Shares are divided evenly. Where there are none, cells are taken to have equal ones.
+    Shares are divided evenly. Where there are none, cells are taken to have equal ones. Where two cells have nearly
+    all, no cut is added.
     """
     return replace(schema, columns=tuple(_cut_further(column, parts) for column in schema.columns))
 
@@ -61,10 +66,37 @@ def _quantiles(column: Column, at: Floats) -> Entries:
         places: Entries = cell
         return places
     edges = np.array([*_edges(column), np.nan])  # beyond the last edge: missing
+    if (two := _two_cells(column)) is not None:
+        return _two_values(column, two, cell)
     low, high = edges[cell], edges[cell + 1]
     with np.errstate(all="ignore"):  # the next float may be a tiny one
         inside = np.clip((at - ends[cell]) / shares[cell] + 1.0, 0.0, 1.0)
         found: Entries = np.clip((1.0 - inside) * low + inside * high, np.nextafter(low, np.inf), high)
+    return found
+
+
+def _two_cells(column: Column) -> tuple[int, int] | None:
+    """Return the two cells of a number that nearly all records are known to be in, as in a column of zeros and ones.
+
+    Halving parts numbers further unless they are equal, so each of the two cells is taken to be one value.
+    """
+    if not column.cuts or not column.shares or column.limits is not None or column.cuts[-1] >= _LARGEST:
+        return None
+    low, high = sorted(np.argsort(column.shares)[-2:].tolist())
+    is_nearly_all = column.shares[low] + column.shares[high] >= _NEARLY_ALL * math.fsum(column.shares)
+    return (low, high) if is_nearly_all else None
+
+
+def _two_values(column: Column, cells: tuple[int, int], cell: NDArray[np.intp]) -> Floats:
+    """Return one value for rows up to the first of the two `cells`, and one for rows in later ones.
+
+    Both occur, however rare one is: rows that do not differ say of no cut that it can be asked.
+    """
+    low, high = column.cuts[cells[0]], np.nextafter(column.cuts[cells[1] - 1], np.inf)
+    found = np.where(cell > cells[0], high, low)
+    known = np.flatnonzero(cell <= len(column.cuts))
+    found[known[:1]], found[known[-1:]] = low, high
+    found[cell > len(column.cuts)] = np.nan
     return found
 
 
@@ -94,7 +126,7 @@ def _edges(column: Column) -> list[float]:
 
 
 def _cut_further(column: Column, parts: int) -> Column:
-    if not column.cuts:
+    if not column.cuts or _two_cells(column) is not None:
         return column
     cuts: list[float] = []
     shares: list[float] = []

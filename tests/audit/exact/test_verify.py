@@ -33,10 +33,10 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.cuts import group_counts, log_weights
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
+from pcqr.mechanisms.noisy_max import ExponentialMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RunningSparseVector, SparseVector
 from pcqr.mechanisms.stability import StabilityTest
 from pcqr.noise import Chooser, geometric
-from pcqr.peers.noisy_max.mechanism import ExponentialMax
 from pcqr.plan import Context, DrawStage, VoteStage, account
 
 RIGHT = OneSidedSparseVector(40, 2.0, 4.0, 1)

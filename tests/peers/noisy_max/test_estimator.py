@@ -16,7 +16,7 @@ from support.releases import Forbidden, steps
 import pcqr
 from pcqr import BudgetExhausted, DataError, InfeasiblePlan, NoisyMaxAggregate, ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
-from pcqr.peers.noisy_max.mechanism import LaplaceMax
+from pcqr.mechanisms.noisy_max import LaplaceMax
 from pcqr.plan import Usage
 
 

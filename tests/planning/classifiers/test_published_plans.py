@@ -95,6 +95,13 @@ def test_the_rule_turns_at_n_times_epsilon(records: int, epsilon: float, expecte
     assert linear == Construction(has_tree=False, maps=expected.maps or ("plain",))
 
 
+def test_balanced_labels_have_a_linear_classifier_from_a_smaller_n_times_epsilon_on() -> None:
+    found = [choose(records, 0.1, is_balanced=True) for records in (19_999, 20_000, 29_999, 30_000, 300_000)]
+    assert found == [TREE, PLAIN_ONE, PLAIN_ONE, PLAIN_ONE, SOME]
+    assert choose(20_000, 0.1, "tree", is_balanced=True) == TREE
+    assert choose(20_000, 0.1, "linear", is_balanced=True) == choose(20_000, 0.1, "linear")
+
+
 def test_a_tree_has_all_of_epsilon_alone_and_a_fifth_beside_a_linear_classifier() -> None:
     assert (TREE.tree_share, PLAIN_ONE.tree_share, PILOTS.tree_share) == (1.0, 0.2, 0.2)
 

@@ -51,7 +51,7 @@ def test_paper_mode_has_no_model_and_no_warning() -> None:
 
 def test_fit_warns_before_it_draws_anything() -> None:
     X, y = steps(2_000, noise=0.1)
-    release = SubsampleAggregate(Thresholds(), epsilon=1.0, queries=100_000, entropy=Forbidden())
+    release = SubsampleAggregate(Thresholds(), epsilon=1.0, queries=100_000, vote="stability", entropy=Forbidden())
     with pytest.raises(UnansweredWarning, match="planned queries"):  # warnings are errors
         release.fit(X, y)
     assert not hasattr(release, "plan_")
@@ -60,7 +60,7 @@ def test_fit_warns_before_it_draws_anything() -> None:
 def test_fit_refuses_where_no_vote_can_be_stable() -> None:
     X, y = steps(200, noise=0.1)
     with pytest.raises(InfeasiblePlan, match="no vote of teachers can ever be stable"):
-        AgnosticRelease(Thresholds(), epsilon=1.0, queries=1_000, entropy=Forbidden()).fit(X, y)
+        AgnosticRelease(Thresholds(), epsilon=1.0, queries=1_000, vote="stability", entropy=Forbidden()).fit(X, y)
 
 
 def test_a_universal_release_of_as_many_queries_is_silent() -> None:

@@ -42,8 +42,8 @@ def test_every_plan_keeps_epsilon_and_delta(epsilon: float, delta: float, record
         assert plan.guarantee.within(epsilon, delta)
         assert plan.guarantee.epsilon > 0.9 * epsilon
         assert plan.vote.teachers % 2 == 1
-        assert plan.vote.teachers <= plan.vote.subsample <= records
-        assert (plan.vote.teachers - 1) // 2 > plan.vote.sparse_vector.threshold
+        assert plan.tested.teachers <= plan.tested.subsample <= records
+        assert (plan.tested.teachers - 1) // 2 > plan.tested.sparse_vector.threshold
 
 
 def test_pins_are_respected() -> None:
@@ -82,7 +82,7 @@ def test_the_accuracy_certificate_needs_many_records_and_then_holds() -> None:
 def test_large_tables_are_sampled_down_to_what_a_class_can_be_drawn_on() -> None:
     large = request(records=400_000, features=2, hypotheses=Rectangles(), epsilon=8.0, teachers=51)
     limit = Rectangles().largest_support
-    assert plan_agnostic(large, "calibrated").vote.subsample <= limit
+    assert plan_agnostic(large, "calibrated").tested.subsample <= limit
     universal = plan_universal(large.but(queries=10**6, alpha=0.001), "calibrated")
     assert universal.publish.after_queries <= limit
     with pytest.raises(ParameterError, match="sampling_rate"):

@@ -13,11 +13,11 @@ from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.statistical.transcripts import SparseVectorRun
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
+from pcqr.mechanisms.noisy_max import LaplaceMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, SparseVector
 from pcqr.mechanisms.votes import distance_to_instability
 from pcqr.noise import weighted_choice
 from pcqr.peers.confident.mechanism import ConfidentMax
-from pcqr.peers.noisy_max.mechanism import LaplaceMax
 
 Votes = tuple[int, int]
 """For label 0 and for label 1. One teacher that changes its mind moves both."""

@@ -56,7 +56,9 @@ class Task:
 
     `public` rows have no labels. `asked` are places among the test rows: the queries of a method that answers by votes.
     `predicates` are public questions (column, cut): does x[column] exceed the cut? They are made of the public rows.
-    `settings` are what pcqr has found for the method from public numbers.
+    `settings` are what pcqr has found for the method from public numbers. Where nothing is public, `raw` and `raw_test`
+    are the cells by columns, numbers with NaN for gaps or texts with None for gaps. Then only what is not private may
+    use the rest.
     """
 
     method: str
@@ -73,6 +75,8 @@ class Task:
     delta: float
     seed: int
     settings: Mapping[str, Any]
+    raw: Mapping[str, NDArray[Any]] | None = None
+    raw_test: Mapping[str, NDArray[Any]] | None = None
     begun: float = field(default_factory=time.perf_counter)
     begun_processing: float = field(default_factory=time.process_time)
     trained: float | None = None
@@ -84,9 +88,12 @@ class Task:
         about = json.loads((table / "about.json").read_text(encoding="utf-8"))
         with np.load(table / "arrays.npz", allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in ("X", "y", "public", "X_test")}
+        raw, raw_test = (_cells(table, about["texts"], part) for part in ("X", "X_test"))
         return cls(
             method=run["method"],
             **arrays,
+            raw=raw,
+            raw_test=raw_test,
             asked=np.array(run["asked"], dtype=np.int64),
             classes=about["classes"],
             columns=tuple(Column(**column) for column in about["columns"]),
@@ -133,6 +140,18 @@ class Task:
         placed = np.full(len(self.X_test), NOT_ASKED, dtype=np.int64)
         placed[self.asked] = labels
         return placed
+
+
+def _cells(table: Path, texts: Mapping[str, Any] | None, part: str) -> dict[str, NDArray[Any]] | None:
+    """The columns of one part of a table that nobody has encoded; None where there is none."""
+    if texts is None:
+        return None
+    found: dict[str, NDArray[Any]] = {}
+    with np.load(table / "raw.npz", allow_pickle=False) as stored:
+        for number, (name, known) in enumerate(texts.items()):
+            values = stored[f"{part}_{number}"]
+            found[name] = values if known is None else np.array([*known, None], dtype=object)[values]
+    return found
 
 
 Run = Callable[[Task], Labels]

@@ -15,8 +15,8 @@ from pcqr.checks import check_integer, check_positive, keep_plain
 from pcqr.documents import Document
 from pcqr.entropy import Entropy
 from pcqr.guarantee import rounded_up
+from pcqr.mechanisms.noisy_max import Counts, first_largest, noised
 from pcqr.noise import LARGEST_SCALE, check_scale, discrete_gaussian, discrete_gaussians
-from pcqr.peers.noisy_max.mechanism import Counts, first_largest, noised
 
 FINEST = 2**30
 """Parts of a vote: 10⁶ draws of σ = 40 votes then add 10⁻¹⁰ to δ at ε = 15 (proofs/fine_gaussian.md)."""

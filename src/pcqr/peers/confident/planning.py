@@ -7,7 +7,7 @@ the smallest predicted loss
 
     ½·(share without a label) + (share with one)·(a + (1 − 2a)·v),    a = ½·(teachers' error θ),
 
-v the share of labels in which noise overturned the majority, under the model of `pcqr.peers.noisy_max.planning`.
+v the share of labels in which noise overturned the majority, under the model of `pcqr.planning.noisy_max`.
 A query without a label counts as a coin. Only public numbers enter.
 """
 
@@ -24,9 +24,9 @@ from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.peers.confident.algorithm import confident_max_guarantee
 from pcqr.peers.confident.mechanism import ConfidentMax, finest_grid
 from pcqr.peers.confident.plan import ConfidentMaxPlan, ConfidentMaxStage
-from pcqr.peers.noisy_max.planning import DOUBTS, FloatArray, averaged, largest_rate, teacher_counts
 from pcqr.plan import Prediction
 from pcqr.planning.expected import model
+from pcqr.planning.noisy_max import DOUBTS, FloatArray, averaged, largest_rate, teacher_counts
 from pcqr.planning.request import Request
 
 THRESHOLD_SHARE = 0.8

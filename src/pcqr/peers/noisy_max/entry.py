@@ -8,6 +8,6 @@ NOISY_MAX = Algorithm(
     words="answers by noisy majorities, every answer paid for; Python only",
     strength="with few records noise on every vote costs less than tests of stability",
     proof="noisy_max",
-    planner="pcqr.peers.noisy_max.planning:plan_noisy_max",
+    planner="pcqr.planning.noisy_max:plan_noisy_max",
     aliases=("PATE",),
 )

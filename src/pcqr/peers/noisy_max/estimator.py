@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
+from pcqr.algorithms.noisy_max import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.checks import check_integer
 from pcqr.entropy import Entropy
@@ -15,12 +16,10 @@ from pcqr.estimators.given import Given, Known
 from pcqr.estimators.persons import Hearing
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees.base import Arrays
+from pcqr.mechanisms.noisy_max import GaussianMax, NoisyMax
 from pcqr.peers.dependent import NotReleasable, dependent_epsilon, gaussian_cost
-from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import GaussianMax, NoisyMax
-from pcqr.peers.noisy_max.plan import NoisyMaxPlan
-from pcqr.peers.noisy_max.planning import plan_noisy_max
-from pcqr.plan import Pins
+from pcqr.plan import NoisyMaxPlan, Pins
+from pcqr.planning.noisy_max import plan_noisy_max
 from pcqr.planning.request import Request
 
 
@@ -61,7 +60,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
         k. It may be even. None lets the planner choose it.
     noise : {"gaussian", "exponential", "laplace"}, GaussianMax, ExponentialMax, LaplaceMax or None, default None
         The form of the noise: PATE's GNMax, that of Dwork and Feldman, PATE's LNMax; the planner finds its scale. Or
-        the noise itself (`pcqr.peers.noisy_max.mechanism`), refused where ε and δ do not allow it. None: the planner
+        the noise itself (`pcqr.mechanisms.noisy_max`), refused where ε and δ do not allow it. None: the planner
         chooses.
 
     Attributes

@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from pcqr.checks import check_integer, check_positive
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.noise import LARGEST_SCALE
-from pcqr.peers.noisy_max.planning import largest_rate
 from pcqr.peers.parties.algorithm import parties_guarantee
 from pcqr.peers.parties.plan import PartiesPlan, PartiesStage
 from pcqr.peers.parties.student import Floats, curvature_of
+from pcqr.planning.noisy_max import largest_rate
 from pcqr.planning.request import Request
 
 MARGIN_NOISE = 0.1

@@ -94,8 +94,9 @@ def plan_published(
 
     A linear classifier is planned for `maps`, the public feature maps that `feature_maps` or `dense_features` makes.
     With two of them pilots choose. On a dense one there is no tree beside it. With `is_balanced` noisy counts of the
-    labels come first. `has_row_weights`: records have weights of which nothing is public but that they are there. If
-    private predicates are `bought`, their stage comes first, and trees and maps are of the widest schema it may show.
+    labels come before all that they weigh. `has_row_weights`: records have weights of which nothing is public but that
+    they are there. If private predicates are `bought`, their stage comes first, and trees and maps are of the widest
+    schema it may show.
     """
     if method not in get_args(Choice):
         raise ParameterError("method", f"one of {', '.join(map(repr, get_args(Choice)))}", method)
@@ -103,13 +104,13 @@ def plan_published(
     trees = request.hypotheses
     if not isinstance(trees, DecisionTrees):
         raise ParameterError("hypotheses", "decision trees, whose public predicates all methods share", trees)
-    chosen = choose(request.records, request.epsilon, method)
+    chosen = choose(request.records, request.epsilon, method, is_balanced=is_balanced and bool(maps))
     context = Context(trees, request.records, request.features)
     counts = _class_counts(request, trees.labels) if is_balanced else None
     if not chosen.maps and not (maps and "dense" in maps):
         if bought is None:
             return _tree_with_counts(request, trees, context, counts)
-        return _bought_tree(request, trees, context, bought)
+        return _bought_tree(request, trees, context, bought, counts)
     if not maps:
         raise ParameterError("maps", "a feature map for the linear classifier", None)
     check_delta(request.delta)
@@ -146,15 +147,22 @@ def _draw(request: Request, trees: DecisionTrees, epsilon: float) -> DrawStage:
     return DrawStage(inverse_temperature_for(trees, epsilon, records=request.records, features=request.features))
 
 
-def _bought_tree(request: Request, trees: DecisionTrees, context: Context, bought: Purchase) -> PublishedPlan:
-    """Private predicates with their shares of what (ε, δ) allow noisy sums, and a tree with all that is left."""
+def _bought_tree(
+    request: Request, trees: DecisionTrees, context: Context, bought: Purchase, labels: ClassCountsStage | None
+) -> PublishedPlan:
+    """Private predicates with their shares of what (ε, δ) allow noisy sums, and a tree with all that is left.
+
+    Noisy counts of the `labels`, where records are weighed by them, have a share of their own.
+    """
     check_delta(request.delta)
     epsilon, delta = float(request.epsilon), float(request.delta)
-    predicates = bought.stage(request.records, largest_mu(((1.0, 1),), epsilon, delta, ()), delta)
+    shaping = 0.0 if labels is None else labels.epsilon
+    predicates = bought.stage(request.records, largest_mu(((1.0, 1),), epsilon, delta, (), shaping), delta)
+    first = (predicates,) if labels is None else (predicates, labels)
     counts = LeafCountsStage(rounded_up(2.0 / (LEAF_SHARE * epsilon)))
 
     def planned(share: float) -> Sequence:
-        return Sequence((predicates, _draw(request, trees, share * epsilon), counts))
+        return Sequence((*first, _draw(request, trees, share * epsilon), counts))
 
     low, high = 0.0, 1.0
     while high - low > _PRECISION:

@@ -34,6 +34,9 @@ is a node to stop: a single leaf is a draw of a label."""
 LINEAR_FROM = 3_000.0
 """n·ε from which on there is a linear classifier beside a tree. Below, a tree, and counts at its leaves."""
 
+BALANCED_FROM = 2_000.0
+"""The same where noisy counts balance two labels and empirical Bayes is possible, which holds such labels alike."""
+
 DESCENT_FROM = 8_000.0
 """n·ε from which on weights are learned by DP gradient descent. Below, by empirical Bayes from two noisy sums."""
 
@@ -70,10 +73,13 @@ class Construction:
         return TREE_SHARE if self.maps else 1.0
 
 
-def choose(records: int, epsilon: float, method: Choice = "auto") -> Construction:
-    """Return what is published for n = `records` and ε = `epsilon`: the same for any number of classes."""
+def choose(records: int, epsilon: float, method: Choice = "auto", *, is_balanced: bool = False) -> Construction:
+    """Return what is published for n = `records` and ε = `epsilon`: the same for any number of classes.
+
+    `is_balanced`: do noisy counts balance two labels, and is empirical Bayes possible?
+    """
     strength = records * epsilon
-    if method == "tree" or (method == "auto" and strength < LINEAR_FROM):
+    if method == "tree" or (method == "auto" and strength < (BALANCED_FROM if is_balanced else LINEAR_FROM)):
         return Construction(has_tree=True, maps=())
     has_tree = method == "auto"
     if strength < FERNS_FROM:

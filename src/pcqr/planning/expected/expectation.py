@@ -36,6 +36,11 @@ def predicted_run(plan: VoteStage, hypotheses: Combinatorics, features: int, que
     )
 
 
+def worst_run(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
+    """What m = `queries` queries meet where the model is as far too optimistic as it was on real tables."""
+    return modelled_run(plan, hypotheses, features, queries, doubt=model.doubts(plan.inverse_temperature)[-1][0])
+
+
 def expected_run(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
     """What m = `queries` queries are expected to meet, averaged over how far off the model may be (`model.doubts`)."""
     doubts = model.doubts(plan.inverse_temperature)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pcqr import registry
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.plan import DrawStage, Plan, Prediction, PublishedPlan, UniversalPlan, VotingPlan
+from pcqr.plan import DrawStage, NoisyMaxStage, Plan, Prediction, PublishedPlan, UniversalPlan, VotingPlan
 from pcqr.planning import plan_agnostic, plan_semi_private, plan_subsample, plan_universal
 from pcqr.planning.expected import model
 from pcqr.planning.request import Request
@@ -91,6 +91,12 @@ def _entry(option: Option) -> registry.Algorithm:
     return registry.algorithm(option.algorithm)
 
 
+def _strength(option: Option) -> str:
+    """What speaks for the option, by the votes that its plan has."""
+    is_noisy = isinstance(option.plan, VotingPlan) and isinstance(option.plan.vote, NoisyMaxStage)
+    return registry.algorithm("noisy max").strength if is_noisy else _entry(option).strength
+
+
 def _is_proved(option: Option, alpha: float) -> bool:
     return option.proved is not None and option.proved <= alpha
 
@@ -105,7 +111,7 @@ def _reason(best: Option | None, possible: Sequence[Option], alpha: float, pytho
         proof = ", and is proved to stay within α" if _is_proved(python, alpha) else ""
         in_python = (
             f" In Python, {estimator_of(python)} does better (expected excess error "
-            f"{_excess(python):.2g}{proof}): {_entry(python).strength}."
+            f"{_excess(python):.2g}{proof}): {_strength(python)}."
         )
     if best is None:
         return f"No command is expected to do better than a coin at these numbers.{in_python}"
@@ -119,7 +125,7 @@ def _reason(best: Option | None, possible: Sequence[Option], alpha: float, pytho
         if _is_proved(best, alpha)
         else f"no command is proved to stay within α = {alpha:.4g} here, so this rests on the model"
     )
-    return f"{best.algorithm}: {_entry(best).strength}{beside}; {proof}.{in_python}"
+    return f"{best.algorithm}: {_strength(best)}{beside}; {proof}.{in_python}"
 
 
 def _option(algorithm: registry.Algorithm, request: Request, start: Knobs | None) -> Option:
@@ -135,11 +141,11 @@ def _option(algorithm: registry.Algorithm, request: Request, start: Knobs | None
 
 
 def plan_sub_samp(request: Request, start: Knobs | None) -> VotingPlan:  # noqa: ARG001 - nothing is certified
-    return plan_subsample(request, "calibrated")
+    return plan_subsample(request, "calibrated", "auto")
 
 
 def plan_ag_priv_cl(request: Request, start: Knobs | None) -> VotingPlan:
-    return plan_agnostic(request, "calibrated", start)
+    return plan_agnostic(request, "calibrated", start, "auto")
 
 
 def plan_unv_priv_cl(request: Request, start: Knobs | None) -> UniversalPlan:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from pcqr.algorithms.noisy_max import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, as_points, replacing_the_last
 from pcqr.audit.exact.cases.votes import DISSENTING, PUBLIC, UNANIMOUS, VotesSession, votes_case
 from pcqr.audit.exact.sums import Shown, SumCase
@@ -22,6 +23,7 @@ from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.committees import Committee
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.hypotheses.thresholds import Thresholds
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.peers.confident.algorithm import ConfidentVotes, confident_max, confident_max_guarantee
 from pcqr.peers.confident.mechanism import ConfidentMax
 from pcqr.peers.confident.plan import ConfidentMaxStage
@@ -29,12 +31,10 @@ from pcqr.peers.gibbs.algorithm import GibbsLabels, gibbs_guarantee, gibbs_label
 from pcqr.peers.gibbs.plan import GibbsStage
 from pcqr.peers.interactive.algorithm import InteractiveVotes, interactive_max_guarantee
 from pcqr.peers.interactive.plan import PupilStage
-from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
 from pcqr.peers.parties.algorithm import parties_guarantee, released
 from pcqr.peers.parties.plan import PartiesStage
 from pcqr.peers.parties.student import curvature_of, unit_vectors, whole_weights
+from pcqr.plan import NoisyMaxStage
 from pcqr.records.feature_map import FeatureMap
 from pcqr.records.vectors import ColumnVectors
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pcqr.algorithms.class_weights import noisy_label_counts
+from pcqr.algorithms.sspp import sspp
 from pcqr.audit.exact.cases.classifiers import (
     FERNS,
     ONE_PLACE,
@@ -22,9 +23,11 @@ from pcqr.audit.exact.cases.classifiers import (
     stacked,
 )
 from pcqr.audit.exact.cases.persons import LASTS, OF_TWO_MINDS, about_persons, replacing_the_last_person
+from pcqr.audit.exact.cases.predicates import TreeOnCuts, cuts_stage, trees_on
 from pcqr.audit.exact.cases.tables import Pairs, Record, Table, all_neighbours
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.verify import Case
+from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.plan import ClassCountsStage, Context, account
@@ -88,6 +91,16 @@ def balanced_case(published: Published, neighbours: Pairs, delta: float) -> Draw
     return published_case(name, published, neighbours, delta)
 
 
+@dataclass(frozen=True)
+class WeighedTreeOnCuts(TreeOnCuts):
+    """Cuts of all records, each of which counts one, and then a tree that asks at them, of weighted records."""
+
+    def __call__(self, table: WeightedTable, entropy: Entropy) -> str:  # type: ignore[override]  # no other table
+        records = table.source()
+        cuts = self.cuts(records.source.gathered().X[:, 0].astype(np.int64), entropy)
+        return f"cuts {cuts}, {in_full(sspp(trees_on(cuts), records, None, self.draw, entropy))}"
+
+
 def weight_cases(*, full: bool) -> Iterator[Case]:
     yield label_counts_case(ClassCountsStage(2.0), all_neighbours(2))
     yield label_counts_case(ClassCountsStage(2.0, classes=3), all_neighbours(2, ONE_PLACE))
@@ -100,6 +113,11 @@ def weight_cases(*, full: bool) -> Iterator[Case]:
     step = gradient_step_case(FERNS, gradient_step_plan(FERNS, 16, 1.0), few if full else few[2::3], 0.01)
     yield replace(step, name=f"{step.name}, weighted")
     yield balanced_case(balanced(2, 0.25, 2.0, 0.5), one_more(2), 0.001)
+    bought = WeighedTreeOnCuts(cuts_stage(4, 2 if full else 1, 1.0), 3)
+    common = ((0.0, 0), (1.0, 1), (2.0, 1))
+    pairs = replacing_the_last_weighted(common, ((0.0, 0), (1.0, 1), (2.0, 0), (2.0, 1)), (16, 64))
+    name = f"Private cuts, then a tree of weighted records: n = 4, L = {bought.stage.levels}, ε₀ = 1, η = 0.5"
+    yield Case.once(name, bought.claimed, pairs, bought)
     if full:
         many = replacing_the_last_weighted(ONE_PLACE[:1] * 5, ((1.0, 0), (1.0, 1)), (3, 64))
         yield counted_case(counted(0.25, 40.0), 6, many, ", weights (3, 64)")

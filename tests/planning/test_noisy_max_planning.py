@@ -15,13 +15,13 @@ from scipy.special import expit, ndtr
 from scipy.stats import laplace, norm
 from support.requests import request_of
 
+from pcqr.algorithms.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.hypotheses import DecisionTrees, Intervals, Thresholds
-from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
-from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
-from pcqr.peers.noisy_max.planning import FORMS, _overturns, overturned_share, plan_noisy_max, smallest_noise
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
+from pcqr.plan import NoisyMaxPlan, NoisyMaxStage
 from pcqr.planning import Request
+from pcqr.planning.noisy_max import FORMS, _overturns, overturned_share, plan_noisy_max, smallest_noise
 
 
 def request(**changes: Any) -> Request:

@@ -1,7 +1,7 @@
 """Plans for the per-query noisy majority: noise from (ε, δ, m), then the number of teachers from a model.
 
 The noise is the smallest that (ε, δ) allows for m answers, found by bisection through `pcqr.accounting`, once for each
-form of `pcqr.peers.noisy_max.mechanism` that may be taken, or the one that the user fixed. The form and k are those
+form of `pcqr.mechanisms.noisy_max` that may be taken, or the one that the user fixed. The form and k are those
 with the smallest predicted loss
 
     a + (1 − 2a)·v,    a = ½·(teachers' error θ),    v = share of queries on which noise overturns the majority,
@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 
+from pcqr.algorithms.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.peers.noisy_max.algorithm import noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
-from pcqr.peers.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
-from pcqr.plan import Prediction
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
+from pcqr.plan import NoisyMaxPlan, NoisyMaxStage, Prediction
 from pcqr.planning.expected import model
 from pcqr.planning.request import Request
 
@@ -57,9 +56,7 @@ def plan_noisy_max(
     the pin, and may be even.
     Nothing is certified: with labels as they are, teachers need not agree. Public points do not help.
     """
-    vote, prediction = min(
-        _candidates(request, noise, teachers or request.pins.teachers), key=lambda candidate: candidate[0]
-    )[1:]
+    vote, prediction = noisy_votes(request, noise, teachers)
     guarantee = noisy_max_guarantee(vote, request.delta)
     if not guarantee.within(request.epsilon, request.delta):
         raise InfeasiblePlan(
@@ -68,6 +65,14 @@ def plan_noisy_max(
             "a larger ε, fewer queries or more noise",
         )
     return NoisyMaxPlan(**request.promise(guarantee), vote=vote, prediction=prediction)
+
+
+def noisy_votes(
+    request: Request, noise: str | NoisyMax | None = None, teachers: int | None = None
+) -> tuple[NoisyMaxStage, Prediction]:
+    """The stage with the smallest predicted loss, and what is expected of it; `noise` and `teachers` as above."""
+    found = _candidates(request, noise, teachers or request.pins.teachers)
+    return min(found, key=lambda candidate: candidate[0])[1:]
 
 
 def smallest_noise(request: Request, forms: Sequence[str] = _WORTHWHILE) -> tuple[NoisyMax, ...]:
@@ -153,7 +158,7 @@ def _noises(request: Request, noise: str | NoisyMax | None) -> tuple[NoisyMax, .
         return (noise,)
     if not isinstance(noise, str) or noise not in FORMS:
         named = ", ".join(map(repr, FORMS))
-        raise ParameterError("noise", f"None, one of {named}, or a noisy majority of pcqr.peers.noisy_max", noise)
+        raise ParameterError("noise", f"None, one of {named}, or a noisy majority of pcqr.mechanisms.noisy_max", noise)
     return smallest_noise(request, (noise,))
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
 from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
-from pcqr.peers.noisy_max import mechanism
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
+from pcqr.mechanisms import noisy_max as mechanism
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 
 
 def votes(ones: int, teachers: int) -> NDArray[np.int64]:

@@ -21,9 +21,8 @@ from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.committees import Committee, committee_from_arrays
 from pcqr.hypotheses.committees.base import Arrays
 from pcqr.mechanisms.fine_gaussian import unit_steps_epsilon
-from pcqr.peers.noisy_max.mechanism import GaussianMax
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
-from pcqr.plan import Usage
+from pcqr.mechanisms.noisy_max import GaussianMax
+from pcqr.plan import NoisyMaxStage, Usage
 from pcqr.plan.composition import zcdp
 from pcqr.records import Records
 

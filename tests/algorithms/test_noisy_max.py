@@ -11,15 +11,14 @@ from pcqr.accounting import concentrated_epsilon
 from pcqr.accounting.gaussian import gaussian_delta
 from pcqr.accounting.renyi import divergence
 from pcqr.algorithms.ensemble import Teachers
+from pcqr.algorithms.noisy_max import NoisyVotes, noisy_max, noisy_max_guarantee
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.entropy import SeededEntropy
 from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.base import Labels, Points
-from pcqr.peers.noisy_max.algorithm import NoisyVotes, noisy_max, noisy_max_guarantee
-from pcqr.peers.noisy_max.mechanism import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
-from pcqr.peers.noisy_max.plan import NoisyMaxStage
-from pcqr.plan import Usage
+from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
+from pcqr.plan import NoisyMaxStage, Usage
 from pcqr.records import InMemory
 
 UNANIMOUS = np.array([0, 31])
