@@ -35,7 +35,7 @@ def test_files_in_a_model_out(tmp_path: Path, suffix: str) -> None:
     assert origin.public_rows == PUBLIC
     assert origin.predicates
     drawn, counted = origin.hypotheses.split("; then ")
-    assert drawn == f"a draw from decision trees of depth 2 over {len(origin.predicates)} public predicates"
+    assert drawn == f"a draw from decision trees of depth 2 over {len(origin.predicates)} predicates"
     assert counted.startswith("noisy counts of each label in each leaf")
 
 

@@ -77,7 +77,7 @@ def test_nothing_is_fitted_spent_or_written(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(PrivateEstimator, "fit", fitted)
     before = set(home.iterdir())
     said = " ".join(publish(home).stdout.split())
-    assert "step 1 a draw from decision trees of depth 4 over 30 public predicates; ε = 0.95 by itself" in said
+    assert "step 1 a draw from decision trees of depth 4 over 30 predicates; ε = 0.95 by itself" in said
     assert "step 2 noisy counts of each label in each leaf of the tree, for its probabilities; ε = 0.05 by" in said
     assert "noise adds up by squares" not in said, "pure steps add up"
     assert "nothing was spent or written" in said

@@ -219,6 +219,6 @@ def test_a_long_draw_is_announced_from_public_numbers(home: Path, monkeypatch: p
     assert "steps" not in publish(home).stderr
     monkeypatch.setattr("pcqr.cli.dry_run.LONG", 0.0)
     told = " ".join(publish(home, "--overwrite").stderr.split())
-    assert told.startswith("To publish: a draw from decision trees of depth 1 over 20 public predicates; then noisy ")
+    assert told.startswith("To publish: a draw from decision trees of depth 1 over 20 predicates; then noisy ")
     assert "--depth makes it shorter" in told
     assert publish(home, "--overwrite", "--json").stderr == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ def test_a_file_and_its_kinds_are_enough(name: str, files: Path, tmp_path: Path)
     assert (model.predict(frame.drop(columns="ill")) == frame["ill"]).mean() > 0.9
     assert (TYPES_ARE_PUBLIC in model.guarantee.assumptions) == (name == "f.parquet")
     card = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
-    assert "private cuts of 2 numeric columns, 7 each and private categories of 1 text column" in card
+    bought = "private cuts of 2 numeric columns, 7 each, and private categories of 1 text column"
+    assert re.search(rf"- Made by: {bought}, for [1-9]\d % of the Gaussian-DP parameter μ; then a draw from", card)
+    assert "is made of what was bought" in card
     assert (tmp_path / "model" / "model.onnx").exists()
 
 

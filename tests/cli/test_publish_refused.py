@@ -77,7 +77,7 @@ def test_a_table_without_a_declared_column_is_named(files: Files) -> None:
 def test_neither_public_rows_nor_a_schema(files: Files) -> None:
     result = files.bare("--seed", "1")
     assert result.exit_code == 2
-    assert "columns that do not say it" in result.stderr, "a CSV file has no types"
+    assert "columns without a type" in result.stderr, "a CSV file has no types"
 
 
 def test_a_public_file_of_one_row_or_constant_columns(files: Files) -> None:

@@ -273,7 +273,7 @@ def test_a_number_that_hardly_varies_is_cut_all_the_same(rare: int) -> None:
 def test_a_column_without_a_type_needs_a_kind() -> None:
     table = {name: FRAME[name].tolist() for name in FRAME}
     with pytest.raises(
-        DataError, match=r"types=\{'age': 'numeric'.*columns that do not say it: 'age', 'job', 'born', 'smokes'"
+        DataError, match=r"types=\{'age': 'numeric'.*columns without a type: 'age', 'job', 'born', 'smokes'"
     ):
         PrivateClassifier(2.0, entropy=Forbidden()).fit(table, Y)
     classifier = PrivateClassifier(2.0, types=TYPES, entropy=0).fit(table, Y)
@@ -286,7 +286,7 @@ def test_a_column_without_a_type_needs_a_kind() -> None:
 def test_kinds_of_arrays_are_not_declared() -> None:
     with pytest.raises(ParameterError, match="types must be None for a table without names"):
         PrivateClassifier(2.0, types={"x0": "numeric"}, entropy=Forbidden()).fit(NUMBERS, ABOVE)
-    with pytest.raises(ParameterError, match="kinds of columns"):
+    with pytest.raises(ParameterError, match="for columns of X that are not left out"):
         PrivateClassifier(2.0, types={"agee": "numeric"}, entropy=Forbidden()).fit(FRAME, Y)
 
 

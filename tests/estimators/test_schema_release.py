@@ -62,7 +62,7 @@ def test_it_keeps_what_it_promises_and_says_what_was_bought() -> None:
     assert stated is not None
     assert (stated.epsilon, stated.delta, stated.proof) == (guarantee.epsilon, guarantee.delta, "predicates")
     assert stated.steps == (
-        "private cuts of 1 numeric column, 7 each and private categories of 1 text column",
+        "private cuts of 1 numeric column, 7 each, and private categories of 1 text column",
         *guarantee.steps,
     )
     assert stated.assumptions == ("which types the columns have is public",)

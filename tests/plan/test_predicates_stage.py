@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pcqr import PrivateClassifier
 from pcqr.accounting import ApproximateEvent, BoundedRangeEvent, Composed, NoisySumsEvent, Repeated, ShapingEvent
 from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE
 from pcqr.audit.exact.integers import NoiseLaw
@@ -15,8 +16,9 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps
 from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.mechanisms.halving import halving_error
-from pcqr.plan import Context, PredicatesStage, account
+from pcqr.plan import Context, DrawStage, LeafCountsStage, PredicatesStage, Sequence, account
 from pcqr.plan.predicates import gaussian_tail
+from pcqr.planning.predicates import predicates_recipe
 
 STAGE = PredicatesStage(10_000, 6, 2, 3, 0.02, counts=100.0, categories=60.0, threshold=380.0)
 CONTEXT = Context(Stumps(cuts=[0.5]), 10_000, 1)
@@ -92,5 +94,33 @@ def test_what_contradicts_itself_is_refused(name: str) -> None:
 
 def test_its_words_say_what_is_bought() -> None:
     assert STAGE.words(CONTEXT) == (
-        "private cuts of 6 numeric columns, 7 each and private categories of 2 text columns"
+        "private cuts of 6 numeric columns, 7 each, and private categories of 2 text columns"
     )
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_plan_says_for_which_share_of_mu(times: int) -> None:
+    """By hand: a selection or a draw of range r has μ = r·√(π/8), sums have Δ/σ, and squares add up."""
+    draw = DrawStage(0.1)
+    ranged = draw.event(CONTEXT)
+    assert isinstance(ranged, BoundedRangeEvent)
+    selections = 6 * STAGE.levels * STAGE.selection**2 * math.pi / 8.0
+    sums = 2.0 * 6 / (STAGE.counts or math.inf) ** 2 + 2.0 * 2 / (STAGE.categories or math.inf) ** 2
+    bought, rest = selections + sums, times * ranged.epsilon**2 * math.pi / 8.0
+    pure = LeafCountsStage(100.0)
+    first, *others = Sequence((STAGE, *[draw] * times, pure)).steps(CONTEXT)
+    share = 100.0 * math.sqrt(bought / (bought + rest))
+    assert first == f"{STAGE.words(CONTEXT)}, for {share:.0f} % of the Gaussian-DP parameter μ"
+    assert others == [*[draw.words(CONTEXT)] * times, pure.words(CONTEXT)]
+    assert Sequence((draw, pure)).words(CONTEXT) == f"{draw.words(CONTEXT)}; then {pure.words(CONTEXT)}"
+
+
+def test_the_share_is_that_of_the_recipe() -> None:
+    """A linear classifier alone has what the recipe leaves it."""
+    plan = PrivateClassifier(1.0, 1e-6, method="linear", classes=(0, 1)).plan(30_000, 4)
+    assert isinstance(plan.stages, Sequence)
+    recipe = predicates_recipe(30_000, 1.0)
+    assert recipe is not None
+    share = math.sqrt(1.0 - recipe.left(has_texts=False) ** 2)
+    (first, *_) = plan.stages.steps(CONTEXT)
+    assert first.endswith(f"7 each, for {100 * share:.0f} % of the Gaussian-DP parameter μ")

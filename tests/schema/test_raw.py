@@ -108,7 +108,7 @@ def test_a_file_of_gaps_alone_has_no_say_in_the_type(tmp_path: Path) -> None:
     assert contents(table)["job"] == [None, None, "cook", None, "cook", None, None]
     for place in range(3):
         pq.write_table(gaps, tmp_path / f"{place}.parquet")
-    with pytest.raises(DataError, match="columns that do not say it: 'age', 'job'"):
+    with pytest.raises(DataError, match="columns without a type: 'age', 'job'"):
         RawParquet(ParquetParts.of(tmp_path), {})
 
 
@@ -142,7 +142,7 @@ def test_kinds_of_types(values: Any, kind: str | None) -> None:
 
 
 def test_a_list_has_no_kind_until_it_is_declared() -> None:
-    with pytest.raises(DataError, match="columns that do not say it: 'age'"):
+    with pytest.raises(DataError, match="columns without a type: 'age'"):
         RawInMemory({"age": [1, 2]}, {})
     assert contents(RawInMemory({"age": ["1", ""]}, {"age": "numeric"})) == {"age": [1.0, None]}
 

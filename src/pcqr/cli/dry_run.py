@@ -74,9 +74,10 @@ def told(dry_run: DryRun, records: int, parts: Parts | None = None) -> dict[str,
     plan, context = dry_run.plan, _context(dry_run, records)
     steps = plan.stage.stages if isinstance(plan.stage, Sequence) else (plan.stage,)
     lines = {"publishes": plan.stage.words(context)} if len(steps) == 1 else {}
-    for place, stage in enumerate(steps if len(steps) > 1 else (), start=1):
+    words = plan.stage.steps(context) if isinstance(plan.stage, Sequence) else ()
+    for place, (stage, step) in enumerate(zip(steps, words, strict=False), start=1):
         cost = rounded_text(account(stage, context, plan.delta).epsilon, 3)
-        lines[f"step {place}"] = f"{stage.words(context)}; ε = {cost} by itself"
+        lines[f"step {place}"] = f"{step}; ε = {cost} by itself"
     if parts_of(plan.stage, LinearStage) and len(steps) > 1:
         lines["together"] = "noise adds up by squares, so that all steps cost less than the sum of their ε"
     if dry_run.maps:

@@ -28,6 +28,6 @@ def name_of(hypotheses: Combinatorics, records: int) -> str:
         return _NAMES.get(type(hypotheses), type(hypotheses).__name__)
     depth = hypotheses.depth_for(records) if hypotheses.is_fixed else hypotheses.depth
     size = "" if depth is None else f" of depth {depth}"
-    asked = "" if hypotheses.predicates is None else f" over {len(hypotheses.predicates)} public predicates"
+    asked = "" if hypotheses.predicates is None else f" over {len(hypotheses.predicates)} predicates"
     stop = f", stopping prior {hypotheses.stop:g}" if hypotheses.stop else ""
     return f"decision trees{size}{asked}{stop}"

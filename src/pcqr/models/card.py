@@ -105,7 +105,7 @@ def _origin(model: PublishedModel) -> str:
         *_public_coins(origin.settings),
         _public_inputs(origin.public_rows),
         *(
-            [f"Public predicates: {len(origin.predicates)} questions, listed in `model.json`."]
+            [f"Predicates: {len(origin.predicates)} questions, listed in `model.json`."]
             if origin.predicates is not None
             else []
         ),
@@ -135,7 +135,7 @@ def _public_inputs(rows: int | None) -> str:
     if rows is None:
         return "Public inputs: how many public rows there were is not recorded."
     if rows == 0:
-        return "Public inputs: no rows; the class was declared, or follows from the schema."
+        return "Public inputs: no rows; the class was declared, follows from the schema, or is made of what was bought."
     return f"Public inputs: {rows:,} rows without labels, known to all, shaped the class."
 
 

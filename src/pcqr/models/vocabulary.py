@@ -115,6 +115,8 @@ def allowed_values(column: Column) -> str:
             + (", may be missing" if column.missing else "")
             + bounds
         )
+    if not column.categories and column.other:
+        return "any text, or missing"
     shown = ", ".join(f"'{name}'" if "," in name else name for name in map(printable, column.categories[:_MANY]))
     rest = f" and {len(column.categories) - _MANY} more" if len(column.categories) > _MANY else ""
     return shown + rest + (", or any other" if column.other else "") + ", or missing"

@@ -149,7 +149,32 @@ class Sequence(Stage):
         return Composed(tuple(stage.event(context) for stage in self.stages))
 
     def words(self, context: Context) -> str:
-        return "; then ".join(stage.words(context) for stage in self.stages)
+        return "; then ".join(self.steps(context))
+
+    def steps(self, context: Context) -> tuple[str, ...]:
+        """Return what each stage does, and of those that buy predicates for the others the share of μ.
+
+        Noisy sums, selections and draws count as the Gaussian releases that dominate them, pure releases do not count.
+        The squares of the shares add up to 1.
+
+        Parameters
+        ----------
+        context : Context
+            The public facts that the figures depend on.
+
+        Returns
+        -------
+        tuple of str
+        """
+        return tuple(self._step(stage, context) for stage in self.stages)
+
+    def _step(self, stage: Stage, context: Context) -> str:
+        words, event = stage.words(context), stage.event(context)
+        bought = squared_mu(event) if isinstance(event, ShapingEvent) else 0.0
+        if not bought:
+            return words
+        share = math.sqrt(bought / squared_mu(self.event(context)))
+        return f"{words}, for {100.0 * share:.0f} % of the Gaussian-DP parameter μ"
 
     def within(self) -> Iterator[Stage]:
         return (part for stage in self.stages for part in stage.within())
@@ -417,6 +442,15 @@ def sums_guarantee(cost: _Cost, delta: float) -> Guarantee:
 def _draws_at(scale: float, run: NoisySumsEvent) -> int:
     """How many draws of `scale` ≤ σ are as far from continuous noise as all draws of `run` are: (scale/σ)² for each."""
     return run.draws if run.scale == scale else math.ceil(rounded_up(run.draws * (scale / run.scale) ** 2))
+
+
+def squared_mu(event: Event) -> float:
+    """Return Σμ² of the Gaussian releases that dominate noisy sums, selections and draws, without pure releases."""
+    cost = _Cost.of(event)
+    squares = [run.squared_mu for run in cost.sums]
+    squares += [count * (GAUSSIAN_OF_RANGE * length) ** 2 for length, count in cost.selections]
+    squares += [(GAUSSIAN_OF_RANGE * draw.epsilon) ** 2 for draw in cost.ranges]
+    return math.fsum(squares)
 
 
 def zcdp(event: Event) -> float | None:

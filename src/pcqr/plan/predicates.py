@@ -147,7 +147,7 @@ class PredicatesStage(Stage):
         cuts = f"private cuts of {counted(self.numeric, 'numeric column')}, {(1 << self.levels) - 1} each"
         names = f"private categories of {counted(self.categorical, 'text column')}"
         parts = [cuts] * (self.levels > 0) + [names] * (self.categories is not None)
-        return " and ".join(parts) or "no private predicates"
+        return ", and ".join(parts) or "no private predicates"
 
     def event(self, context: Context) -> ShapingEvent:  # noqa: ARG002
         """Return selections, noisy sums, and what may fail, in this order, as far as there are any."""

@@ -387,7 +387,7 @@ class Column:
 
 _EXPECTED = {
     "numeric": (
-        "numbers, or declared in a schema as categorical or as a date (pcqr schema makes one of public rows)",
+        "numbers, or declared as texts or dates (--types column=text, or a schema: pcqr schema makes one)",
         "values that are not numbers",
     ),
     "date": ("dates, such as 2014-05-03, of the years 1 to 9999", "values that are not such dates"),

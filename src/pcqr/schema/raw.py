@@ -229,16 +229,16 @@ def raw_columns(
     allowed = get_args(RawKind)
     for column, kind in kinds.items():
         if column not in types:
-            raise ParameterError("types", f"kinds of columns of {name} that are not dropped", column)
+            raise ParameterError("types", f"for columns of {name} that are not left out", column)
         if kind not in allowed:
             raise ParameterError(f"type of column {column!r}", f"one of {', '.join(allowed)}", kind)
     found = {column: kinds.get(column) or kind_of(type) for column, type in types.items()}
     if untold := [column for column, kind in found.items() if kind is None]:
         raise DataError(
             name,
-            "a table whose columns say what they hold: declare it (types={'age': 'numeric', 'job': 'categorical'}, or "
-            "--types age=number,job=text), or give a Parquet file or a typed frame",
-            f"columns that do not say it: {listed(untold)}",
+            "a table whose columns have types: declare them (--types age=number,job=text, in Python "
+            "types={'age': 'numeric', 'job': 'categorical'}), or give a Parquet file or a typed frame",
+            f"columns without a type: {listed(untold)}",
         )
     if not found:
         raise DataError(name, "a table with a column besides those that are left out", "none")
