@@ -75,7 +75,7 @@ class HandedParts:
             raise DataError(
                 "schema",
                 "given for a table in files: declared columns, one that Schema.private(table, …) buys, or `public` "
-                "rows that are not all numbers (PrivateClassifier needs none of these)",
+                "rows that are not all numbers (PrivateClassifier without declared predicates needs none of these)",
                 "None",
             )
         if schema is not None and isinstance(table, Parted) and table.columns != schema.columns:

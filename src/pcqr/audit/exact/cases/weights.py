@@ -1,14 +1,16 @@
-"""Weighted records: counts of labels, and what is published by weights, declared or made of the counts."""
+"""Weighted records: counts of labels, and what is published by weights, declared or made of the counts, also on cuts."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pcqr.algorithms.class_weights import noisy_label_counts
+from pcqr.algorithms.published import publish
 from pcqr.algorithms.sspp import sspp
 from pcqr.audit.exact.cases.classifiers import (
     FERNS,
@@ -24,13 +26,14 @@ from pcqr.audit.exact.cases.classifiers import (
 )
 from pcqr.audit.exact.cases.persons import LASTS, OF_TWO_MINDS, about_persons, replacing_the_last_person
 from pcqr.audit.exact.cases.predicates import TreeOnCuts, cuts_stage, trees_on
-from pcqr.audit.exact.cases.tables import Pairs, Record, Table, all_neighbours
+from pcqr.audit.exact.cases.tables import Pairs, Record, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.verify import Case
 from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
+from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.thresholds import Thresholds
-from pcqr.plan import ClassCountsStage, Context, account
+from pcqr.plan import ClassCountsStage, Context, DrawStage, LeafCountsStage, PredicatesStage, account
 from pcqr.plan import Sequence as Stages
 from pcqr.records.weighted import ByLabel, Weighted
 
@@ -101,6 +104,37 @@ class WeighedTreeOnCuts(TreeOnCuts):
         return f"cuts {cuts}, {in_full(sspp(trees_on(cuts), records, None, self.draw, entropy))}"
 
 
+@dataclass(frozen=True)
+class BalancedTreeOnCuts(TreeOnCuts):
+    """Cuts, then counts of labels that weigh the records, and a tree that asks at the cuts, with counts at its leaves.
+
+    Its `weighing` is what follows the cuts.
+    """
+
+    weighing: Stages = field(kw_only=True)
+
+    @property
+    def claimed(self) -> Guarantee:
+        stages = Stages((self.stage, *self.weighing.stages))
+        return account(stages, Context(trees_on(range(1, self.high)), self.stage.records, 1))
+
+    def __call__(self, table: Table, entropy: Entropy) -> str:
+        records = table.source()
+        cuts = self.cuts(records.gathered().X[:, 0].astype(np.int64), entropy)
+        return f"cuts {cuts}, {in_full(publish(self.weighing, trees_on(cuts), records, entropy))}"
+
+
+def balanced_on_cuts_case(stage: PredicatesStage, scale: float, common: Sequence[Record]) -> DrawnCase:
+    weighing = Stages((ClassCountsStage(scale), DrawStage(0.5), LeafCountsStage(4.0)))
+    mechanism = BalancedTreeOnCuts(stage, 3, weighing=weighing)
+    pairs = replacing_the_last(common, ((0.0, 0), (1.0, 1), (2.0, 1)))
+    name = (
+        f"Private cuts, weights by noisy counts, a tree: n = {stage.records}, ε₀ = {stage.selection:g}, b = {scale:g}"
+    )
+    case = DrawnCase.once(name, mechanism.claimed, pairs, mechanism)
+    return replace(case, walked=1, farthest=math.ceil(12.0 * scale) + stage.records)
+
+
 def weight_cases(*, full: bool) -> Iterator[Case]:
     yield label_counts_case(ClassCountsStage(2.0), all_neighbours(2))
     yield label_counts_case(ClassCountsStage(2.0, classes=3), all_neighbours(2, ONE_PLACE))
@@ -118,6 +152,7 @@ def weight_cases(*, full: bool) -> Iterator[Case]:
     pairs = replacing_the_last_weighted(common, ((0.0, 0), (1.0, 1), (2.0, 0), (2.0, 1)), (16, 64))
     name = f"Private cuts, then a tree of weighted records: n = 4, L = {bought.stage.levels}, ε₀ = 1, η = 0.5"
     yield Case.once(name, bought.claimed, pairs, bought)
+    yield balanced_on_cuts_case(cuts_stage(3, 1, 1.0), 0.5, ((1.0, 1), (2.0, 0)))
     if full:
         many = replacing_the_last_weighted(ONE_PLACE[:1] * 5, ((1.0, 0), (1.0, 1)), (3, 64))
         yield counted_case(counted(0.25, 40.0), 6, many, ", weights (3, 64)")
