@@ -1,4 +1,4 @@
-"""Weighted records: counts of labels, and what is published by weights, declared or made of the counts, also on cuts."""
+"""Weighted records: counts of labels, and what is published by weights, declared or made of the counts; on cuts, too."""
 
 from __future__ import annotations
 
