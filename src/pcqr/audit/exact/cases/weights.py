@@ -1,4 +1,4 @@
-"""Weighted records: counts of labels, and what is published by weights, declared or made of the counts; on cuts, too."""
+"""Weighted records: counts of labels; what is published by weights, declared or made of the counts; trees on cuts."""
 
 from __future__ import annotations
 
