@@ -1,7 +1,7 @@
 """A label of 3 of 100 records: AUC, recall and the accuracy that hides it, with and without weights.
 
     python -m benchmarks.rare_labels [--runs 20] [--page]
-    python -m benchmarks.rare_labels --laws [--runs 6]
+    python -m benchmarks.rare_labels --laws --runs 2 [--page]
 
 Ten independent normal columns, a logistic law whose coefficients fall off by .6 a column, 25,000 records, ε = .1 and
 δ = 10⁻⁶. Public rows (1,000) have no labels. Everything is measured on 20,000 other rows. Logistic regression without
@@ -145,7 +145,10 @@ def main() -> None:
     given = parser.parse_args()
     if given.laws:
         kinds = [f"{figure}, {kind}" for figure in ("AUC", "mean recall") for kind in ("tree", "linear", "auto")]
-        print(markdown(["n·ε", *kinds], list(by_law(given.runs))))
+        laws = markdown(["n·ε", *kinds], list(by_law(given.runs)))
+        print(laws)
+        if given.page:
+            put_between(PAGE, "balanced-laws", laws)
         return
     found: dict[str, list[tuple[float, ...]]] = {}
     for name, figures in runs(given.runs):
