@@ -4,7 +4,8 @@
 
 m = 100, 300 and 1,000 queries, drawn from the test rows, other ones in each of five runs. The score is the share of
 right answers, where a query without an answer counts half. δ = 10⁻⁶, replace-one, every method with its own defaults.
-Every run is stored when it ends, and a later call goes on where this one stopped.
+Every run is stored when it ends, and a later call goes on where this one stopped. Then the table of
+docs/comparison.md is made from all that is on file (`--redraw`: nothing else).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
 from functools import cache, partial
@@ -27,9 +28,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
-from benchmarks.accuracy import parser_of, seed_of
+from benchmarks.accuracy import markdown, parser_of, seed_of
 from benchmarks.leads import DELTA
 from benchmarks.nothing_public import Frames, frames
+from benchmarks.pages import put_between
 from pcqr import (
     AgnosticRelease,
     AssumePublic,
@@ -39,7 +41,6 @@ from pcqr import (
     PrivateClassifier,
     Schema,
     SubsampleAggregate,
-    UniversalRelease,
 )
 from pcqr.errors import InfeasiblePlan, PcqrWarning
 from pcqr.schema import Column
@@ -49,7 +50,7 @@ TABLES = ("adult", "bank", "diabetes", "flights", "covertype")
 EPSILONS = (0.3, 1.0, 4.0)
 QUERIES = (100, 300, 1_000)
 RUNS = 5
-RESULTS = Path("benchmarks/results/online.jsonl")
+RESULTS, PAGE = Path("benchmarks/results/online.jsonl"), Path("docs/comparison.md")
 
 Labels = NDArray[np.int64]
 Told = tuple[Labels, dict[str, Any]]
@@ -168,7 +169,6 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 METHODS: Mapping[str, Callable[[Job, str], Labels | Told]] = {
     "classifier": by_classifier,
     "votes-first": votes_first,
-    "universal": lambda job, folder: by_votes(UniversalRelease, job, folder),
     "agnostic": lambda job, folder: by_votes(AgnosticRelease, job, folder),
     "subsamp": lambda job, folder: by_votes(SubsampleAggregate, job, folder),
     "subsamp-stability": lambda job, folder: by_votes(partial(SubsampleAggregate, vote="stability"), job, folder),
@@ -235,21 +235,47 @@ def run_until(job: Job, folder: str, end: float) -> dict[str, Any] | None:
     return run(job, folder) if time.time() < end else None
 
 
+TITLES = {
+    "classifier": "`UniversalRelease`",
+    "votes-first": "30 votes, then a classifier",
+    "agnostic": "`AgnosticRelease`",
+    "subsamp": "`SubsampleAggregate`",
+    "gnmax": "GNMax",
+    "individual-knn": "Ind-kNN, 2,000 public rows",
+}
+"""The columns of the page. A `UniversalRelease` answers as the classifier does that it publishes at `fit`."""
+
+
+def page(found: Collection[Mapping[str, Any]]) -> str:
+    """Return the scores of each table and ε, averaged over m and the runs, and their mean."""
+    scores: dict[tuple[str, str, float], list[float]] = {}
+    for each in found:
+        method, table, epsilon, *_ = each["job"]
+        scores.setdefault((method, table, epsilon), []).extend(at["score"] for at in each["found"].values())
+    methods = [method for method in TITLES if any(method == key[0] for key in scores)]
+    rows = [
+        (table, f"{epsilon:g}", *(f"{100 * np.mean(scores[method, table, epsilon]):.1f}" for method in methods))
+        for table in TABLES
+        for epsilon in EPSILONS
+    ]
+    means = (np.mean([np.mean(scores[method, row[0], float(row[1])]) for row in rows]) for method in methods)
+    rows.append(("**mean**", "", *(f"**{100 * mean:.1f}**" for mean in means)))
+    return markdown(("table", "ε", *(TITLES[method] for method in methods)), rows)
+
+
 def main() -> None:
     parser = parser_of("benchmarks.online", __doc__, TABLES, EPSILONS)
     parser.add_argument("--methods", type=lambda text: tuple(text.split(",")), default=tuple(METHODS))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no run after so many seconds")
+    parser.add_argument("--redraw", action="store_true", help="run nothing, write the page again")
     parser.add_argument("--output", type=Path, default=RESULTS)
     given = parser.parse_args()
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
-    measure(
-        list(jobs(given.tables, given.epsilons, given.methods)),
-        str(given.data),
-        given.output,
-        given.jobs,
-        given.seconds,
-    )
+    if not given.redraw:
+        todo = list(jobs(given.tables, given.epsilons, given.methods))
+        measure(todo, str(given.data), given.output, given.jobs, given.seconds)
+    put_between(PAGE, "online", page(stored(given.output).values()))
 
 
 if __name__ == "__main__":
