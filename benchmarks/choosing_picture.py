@@ -15,31 +15,31 @@ from pcqr.drawing import INK, LINE, MUTED, PUBLISHED, SMALL, THIN, TITLE, VOTES,
 PICTURE = Path("docs/images/choosing.png")
 QUESTIONS = (
     (
-        "May a classifier be published at once?",
+        "A table, and a classifier may leave?",
         "it is enough that columns and kinds are public;\n30 public rows, or a schema, save a share of ε",
     ),
-    ("May a classifier be published later on?", "once the first queries have been answered"),
-    ("Only single answers may leave", "the queries come one at a time"),
+    ("A table, and queries come one at a time?", "from one process, or over HTTP"),
+    ("A learner of your own, or proved accuracy", "texts, images; a curve in one or two dimensions"),
 )
 ANSWERS = (
     (
         PUBLISHED,
-        "Publish at once",
+        "Publish a classifier",
         "PrivateClassifier      pcqr publish",
         "answers every query, for ever; nothing else did clearly better on real tables\n"
         "pure ε, or rules to read:  SemiPrivateLearner(DecisionTrees())",
     ),
     (
-        VOTES,
-        "Votes, then publish",
-        "UniversalRelease      pcqr answer --algorithm universal",
-        "votes for the first queries, then a classifier that answers for ever",
+        PUBLISHED,
+        "Answer with it",
+        "UniversalRelease      pcqr fit      pcqr serve",
+        'the same classifier, asked one query at a time, without end;\nshows="answers" keeps it inside',
     ),
     (
         VOTES,
-        "Votes alone",
-        "AgnosticRelease      pcqr answer --algorithm agnostic",
-        "abstains where its teachers disagree, and halts when it has abstained T times",
+        "Votes",
+        "SubsampleAggregate   AgnosticRelease   pcqr answer",
+        "teachers on disjoint parts of the records; pays for queries, so their number ends",
     ),
 )
 HEIGHT, STEP, LEFT, RIGHT, WIDE_LEFT, WIDE_RIGHT = 1.45, 2.0, 0.0, 5.5, 4.4, 6.8
