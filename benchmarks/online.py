@@ -41,6 +41,7 @@ from pcqr import (
     PrivateClassifier,
     Schema,
     SubsampleAggregate,
+    UniversalRelease,
 )
 from pcqr.errors import InfeasiblePlan, PcqrWarning
 from pcqr.schema import Column
@@ -104,7 +105,7 @@ class Job(NamedTuple):
         return json.dumps(self)
 
 
-def answered(release: Any, X: NDArray[np.float64]) -> Labels:
+def answered(release: Any, X: Any) -> Labels:
     """A label for each row, asked in order, or `UNANSWERED`."""
     labels = np.full(len(X), UNANSWERED, dtype=np.int64)
     try:
@@ -135,10 +136,11 @@ def expected(plan: Any) -> dict[str, Any]:
     return found | ({} if plan.prediction is None else asdict(plan.prediction))
 
 
-def by_classifier(job: Job, folder: str) -> Labels:
+def universal(job: Job, folder: str) -> Labels:
     task = typed(job.table, folder)
-    classifier = PrivateClassifier(job.epsilon, DELTA, classes=(0, 1), entropy=seed_of(*job)).fit(task.X, task.y)
-    return np.asarray(classifier.predict(task.X_test.iloc[queries_of(job.table, folder, job.run)]), dtype=np.int64)
+    release = UniversalRelease(epsilon=job.epsilon, delta=DELTA, classes=(0, 1), entropy=seed_of(*job))
+    release.fit(task.X, task.y)
+    return answered(release, task.X_test.iloc[queries_of(job.table, folder, job.run)])
 
 
 def votes_first(job: Job, folder: str) -> Labels:
@@ -167,7 +169,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 METHODS: Mapping[str, Callable[[Job, str], Labels | Told]] = {
-    "classifier": by_classifier,
+    "universal": universal,
     "votes-first": votes_first,
     "agnostic": lambda job, folder: by_votes(AgnosticRelease, job, folder),
     "subsamp": lambda job, folder: by_votes(SubsampleAggregate, job, folder),
@@ -175,7 +177,7 @@ METHODS: Mapping[str, Callable[[Job, str], Labels | Told]] = {
     "gnmax": lambda job, folder: by_votes(NoisyMaxAggregate, job, folder),
     "individual-knn": lambda job, folder: by_votes(IndividualKNN, job, folder, public=2_000),
 }
-WITHOUT_END = ("classifier", "votes-first")
+WITHOUT_END = ("universal", "votes-first")
 VOTED, VOTED_SHARE = 30, 0.3
 
 
@@ -236,14 +238,15 @@ def run_until(job: Job, folder: str, end: float) -> dict[str, Any] | None:
 
 
 TITLES = {
-    "classifier": "`UniversalRelease`",
+    "universal": "`UniversalRelease`",
     "votes-first": "30 votes, then a classifier",
     "agnostic": "`AgnosticRelease`",
     "subsamp": "`SubsampleAggregate`",
+    "subsamp-stability": "the same, stability",
     "gnmax": "GNMax",
     "individual-knn": "Ind-kNN, 2,000 public rows",
 }
-"""The columns of the page. A `UniversalRelease` answers as the classifier does that it publishes at `fit`."""
+"""The columns of the page."""
 
 
 def page(found: Collection[Mapping[str, Any]]) -> str:
