@@ -80,6 +80,32 @@ def test_counts_are_those_of_the_predicates_x_above_cut() -> None:
     assert [1 - each for each in above] == pytest.approx(below, abs=0.01)
 
 
+def test_every_record_that_is_no_gap_is_counted_once() -> None:
+    """With noise of which all is 0, shares are those of the records."""
+    stage = PredicatesStage(N, 4, 1, 3, 1.0, counts=1e-3, categories=1e-3, threshold=20.0, bound=1)
+    for column in private_schema(TABLE, stage, SeededEntropy(0)).columns:
+        if column.kind != "categorical":
+            cells = next(iter(TABLE.numbers([column.name])))[column.name]
+            known = cells[~np.isnan(cells)]
+            exact = np.bincount(np.searchsorted(column.cuts, known), minlength=len(column.cuts) + 1) / N
+            assert column.shares == pytest.approx(exact, abs=1e-12), column.name
+
+
+@pytest.mark.parametrize(
+    ("counts", "least", "expected"),
+    [
+        ([1, 2, 3, 4, 5], 100, ([3.0], [6, 9])),  # none has so many: the middle cut stays
+        ([1, 2, 3, 4, 5], 3, ([2.0, 3.0, 4.0], [3, 3, 4, 5])),
+        ([5, 5, 5, 5, 1], 3, ([1.0, 2.0, 3.0], [5, 5, 5, 6])),
+        ([9, 0, 0, 0, 0], 3, ([1.0], [9, 0])),
+        ([1, 2, 3, 4, 5], 0, ([1.0, 2.0, 3.0, 4.0], [1, 2, 3, 4, 5])),
+    ],
+)
+def test_cells_of_few_records_are_joined(counts: list[int], least: float, expected: Any) -> None:
+    assert joined([1.0, 2.0, 3.0, 4.0], counts, least) == expected
+    assert sum(expected[1]) == sum(counts)
+
+
 @pytest.mark.parametrize("size", [1_000, 999])
 def test_it_does_not_depend_on_the_blocks(size: int) -> None:
     whole, parted = (private_schema(table, STAGE, SeededEntropy(5)) for table in (TABLE, InBlocks(TABLE, size)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -33,12 +34,29 @@ def test_its_events_are_those_of_the_note() -> None:
     assert selections.count == 6 * 3
     assert isinstance(selections.event, BoundedRangeEvent)
     assert selections.event.epsilon == pytest.approx(0.02, rel=1e-9)
-    assert selections.event.epsilon > 0.02 + 4 * halving_error(10_000, 3, 0.02)
+    stated = 0.02 + 4 * halving_error(10_000, 3, 0.02)
+    assert stated < selections.event.epsilon <= stated * (1 + 2e-11)
     for sums, sigma, columns in ((counts, 100.0, 6), (categories, 60.0, 2)):
         assert isinstance(sums, NoisySumsEvent)
         assert sums.noise_multiplier == pytest.approx(sigma / math.sqrt(2 * columns))
         assert (sums.steps, sums.scale, sums.draws) == (1, sigma * 2**20, 2 * columns)
     assert failure == ApproximateEvent(2 * STAGE.failure, STAGE.failure)
+
+
+def test_noise_is_never_stated_larger_than_it_is() -> None:
+    """Replacing a record moves 2p counts by 1 each: σ/√(2p), rounded down."""
+    for columns in range(1, 60):
+        event = replace(STAGE, numeric=columns, categorical=columns).event(CONTEXT)
+        assert isinstance(event.event, Composed)
+        for sums, sigma in zip(event.event.events[1:3], (STAGE.counts, STAGE.categories), strict=True):
+            assert isinstance(sums, NoisySumsEvent)
+            assert Fraction(sums.noise_multiplier) ** 2 * 2 * columns <= Fraction(sigma or 0.0) ** 2
+            assert sums.noise_multiplier == pytest.approx((sigma or 0.0) / math.sqrt(2 * columns))
+
+
+def test_the_chance_of_a_rare_category_is_rounded_up() -> None:
+    at = (STAGE.least_count - STAGE.bound - 1) / ((STAGE.categories or math.nan) * STAGE.bound)
+    assert 0.0 < STAGE.categorical * gaussian_tail(at) < STAGE.failure
 
 
 def test_together_they_cost_about_the_square_root_of_a_sum_of_squares() -> None:
@@ -72,6 +90,10 @@ def test_a_chance_that_underflows_is_not_stated_as_none() -> None:
 
 WRONG = {
     "selection": {"selection": 0.0},
+    "selection must": {"selection": "much"},
+    "categorical": {"categorical": -1, "categories": None, "threshold": None},
+    "levels must": {"levels": 1, "numeric": 0, "counts": None},
+    "counts must": {"counts": 2.0**31},
     "levels": {"numeric": 0, "counts": None},
     "counts": {"levels": 0, "selection": 0.0},
     "threshold": {"threshold": None},
@@ -90,6 +112,19 @@ def test_what_contradicts_itself_is_refused(name: str) -> None:
         replace(STAGE, threshold=1e308)
     with pytest.raises(ParameterError, match="selection"):  # with it the weights of all cuts may underflow
         replace(STAGE, selection=1e308)
+
+
+def test_one_level_is_enough_and_what_is_not_bought_has_no_figure() -> None:
+    assert replace(STAGE, levels=1).levels == 1
+    cuts = replace(STAGE, categorical=0, counts=None, categories=None, threshold=None)
+    assert (cuts.least_count, cuts.failure, cuts.words(CONTEXT)) == (
+        0,
+        0.0,
+        "private cuts of 6 numeric columns, 7 each",
+    )
+    names = replace(STAGE, numeric=0, levels=0, selection=0.0, counts=None)
+    assert names.words(CONTEXT) == "private categories of 2 text columns"
+    assert names.failure == STAGE.failure
 
 
 def test_its_words_say_what_is_bought() -> None:

@@ -8,10 +8,19 @@ from dataclasses import replace
 import pytest
 
 from pcqr.accounting.gaussian import GAUSSIAN_OF_RANGE
+from pcqr.algorithms.predicates import MOST_CATEGORIES
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses import Thresholds
 from pcqr.plan import Context, account
-from pcqr.planning.predicates import FAILING, plan_private_schema, predicates_recipe, predicates_stage
+from pcqr.planning.predicates import (
+    FAILING,
+    Purchase,
+    plan_private_schema,
+    predicates_recipe,
+    predicates_stage,
+    widest_schema,
+)
+from pcqr.schema.raw import RawColumn
 
 CONTEXT = Context(Thresholds(), 32_561, 1)
 
@@ -25,6 +34,31 @@ def test_levels_follow_from_n_times_epsilon(size: int, levels: int) -> None:
     assert predicates_recipe(1_199, 1.0) is None
     assert predicates_recipe(799, 1.0, has_texts=True) is None
     assert predicates_recipe(800, 1.0, has_texts=True) == predicates_recipe(1_200, 1.0)
+
+
+@pytest.mark.parametrize("size", [2_000, 20_000])
+def test_what_may_be_bought_at_most_is_a_function_of_the_recipe(size: int) -> None:
+    """Each cell between cuts is cut into parts, 16 cells in all; `MOST_CATEGORIES` texts."""
+    recipe = predicates_recipe(size, 1.0)
+    assert recipe is not None
+    assert recipe.parts * (recipe.cuts_a_number + 1) == 16
+    assert recipe.parts == {2: 4, 3: 2}[recipe.levels]
+    purchase = Purchase(
+        recipe, (RawColumn("age", "numeric"), RawColumn("born", "date"), RawColumn("job", "categorical"))
+    )
+    age, born, job = widest_schema(purchase).columns
+    assert len(age.cuts) == len(born.cuts) == 15
+    assert (age.missing, born.missing) == (True, True)
+    assert len(job.categories) == MOST_CATEGORIES
+    assert (purchase.numeric, purchase.categorical) == (2, 1)
+    squares = recipe.cuts**2 + recipe.counts**2
+    assert purchase.left == pytest.approx(math.sqrt(1.0 - squares - recipe.categories**2))
+    assert replace_columns(purchase, "numeric").left == pytest.approx(math.sqrt(1.0 - squares))
+    assert replace_columns(purchase, "categorical").left == pytest.approx(math.sqrt(1.0 - recipe.categories**2))
+
+
+def replace_columns(purchase: Purchase, kind: str) -> Purchase:
+    return Purchase(purchase.recipe, tuple(column for column in purchase.columns if column.kind == kind))
 
 
 def test_shares_of_mu_are_those_of_the_recipe() -> None:
