@@ -30,8 +30,8 @@ PARAMETERS: dict[type[Any], set[str]] = {
     ConfidentMaxAggregate: EVERY_RELEASE | {"most_labels", "threshold", "check_scale", "answer_scale"},
     InteractiveMaxAggregate: EVERY_RELEASE
     | {"most_labels", "threshold", "check_scale", "answer_scale", "student", "lead", "confidence", "refresh"},
-    SubsampleAggregate: STABLE,
-    AgnosticRelease: RELABELLING,
+    SubsampleAggregate: STABLE | {"vote"},
+    AgnosticRelease: RELABELLING | {"vote"},
     UniversalRelease: {*RELABELLING, "publish_share", "vote", "shows", "types"},
     MultipartyClassifier: {
         *("hypotheses", "epsilon", "delta", "entropy", "classes", "account", "parties", "penalty"),

@@ -279,7 +279,8 @@ def test_trees_vote_at_a_depth_that_does_not_depend_on_epsilon(epsilon: float) -
 
 def test_trees_vote_at_a_depth_that_runs() -> None:
     public = np.random.default_rng(0).random((500, 40))
-    assert AgnosticRelease(DecisionTrees(), epsilon=2.0).plan(36_000, public=public).vote.teachers > 1
+    release = AgnosticRelease(DecisionTrees(), epsilon=2.0, vote="stability")
+    assert release.plan(36_000, public=public).vote.teachers > 1
 
 
 def test_what_cannot_be_previewed_is_refused() -> None:
@@ -377,11 +378,12 @@ def test_trees_answer_by_votes_with_the_price_of_a_fixed_class() -> None:
     rng = np.random.default_rng(0)
     X, public = rng.random((20_000, 2)), rng.random((500, 2))
     y = (X[:, 0] > 0.5) & (X[:, 1] > 0.3)
-    release = AgnosticRelease(DecisionTrees(depth=2, cuts=5), epsilon=4.0, entropy=0).fit(X, y, public=public)
+    trees = DecisionTrees(depth=2, cuts=5)
+    release = AgnosticRelease(trees, epsilon=4.0, vote="stability", entropy=0).fit(X, y, public=public)
     assert release.answer([0.9, 0.9]).label == 1
     assert release.answer([0.1, 0.9]).label == 0
     assert any("a fixed class: R = 2η" in step for step in release.guarantee_.steps)
-    plain = AgnosticRelease(Thresholds(), epsilon=4.0, entropy=0).fit(X[:, :1], y)
+    plain = AgnosticRelease(Thresholds(), epsilon=4.0, vote="stability", entropy=0).fit(X[:, :1], y)
     assert any("R = 2·ln(1 + e^η)" in step for step in plain.guarantee_.steps)
 
 
@@ -400,7 +402,9 @@ def test_several_classes_can_be_declared_with_the_class_or_by_name() -> None:
     read = SemiPrivateLearner(DecisionTrees(depth=2), 2.0, entropy=0).fit(X, y, public=public)
     assert any("read from y" in assumption for assumption in read.guarantee_.assumptions)
     with pytest.raises(ParameterError, match="two label names"):
-        AgnosticRelease(DecisionTrees(depth=2, labels=3), epsilon=2.0, entropy=Forbidden()).fit(X, y, public=public)
+        AgnosticRelease(DecisionTrees(depth=2, labels=3), vote="stability", entropy=Forbidden()).fit(
+            X, y, public=public
+        )
 
 
 @pytest.mark.parametrize("labels", [2, 3])

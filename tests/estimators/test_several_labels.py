@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_a_kept_release_goes_on_with_all_labels(tmp_path: Path) -> None:
     again.close()
 
 
-@pytest.mark.parametrize("release", [AgnosticRelease, UniversalRelease])
+@pytest.mark.parametrize("release", [partial(AgnosticRelease, vote="stability"), UniversalRelease])
 def test_relabelling_is_between_two_labels_and_says_why(release: Any) -> None:
     X, y = steps_of_four(2_000)
     with pytest.raises(ParameterError, match="two label names: what relabelling costs is proved for two"):

@@ -90,10 +90,10 @@ class OneBit:
 
 
 def plan_toy(request: Request, start: object) -> ToyPlan:  # noqa: ARG001
-    """Expected to err on four in ten queries where the bit is right, and on six where it is wrong."""
+    """Expected to err on one in ten queries where the bit is right, and on nine where it is wrong."""
     stage = ToyStage(request.budget.epsilon)
     wrong = 1.0 / (1.0 + math.exp(stage.epsilon))
-    prediction = Prediction(unanswered_share=0.0, excess_error=0.4 + 0.2 * wrong, unstable_share=0.0)
+    prediction = Prediction(unanswered_share=0.0, excess_error=0.1 + 0.8 * wrong, unstable_share=0.0)
     return ToyPlan(**request.promise(account(stage, request.context)), bit=stage, prediction=prediction)
 
 
@@ -162,12 +162,12 @@ def test_it_is_planned_beside_the_others() -> None:
     found = {option["algorithm"]: option for option in planned()["algorithms"]}
     assert list(found) == ["toy", "SubSamp", "noisy max", "AgPrivCl", "UnvPrivCl", "SSPP"]
     assert found["toy"]["estimator"] == "ToyMajority"
-    assert found["toy"]["expected"]["excess_error"] == pytest.approx(0.4, abs=0.03)
+    assert found["toy"]["expected"]["excess_error"] == pytest.approx(0.2, abs=0.03)
     assert "toy" in invoke("pcqr plan --class thresholds --n 40 --epsilon 2 --alpha 0.1 --queries 5").output
 
 
 def test_it_is_recommended_with_a_command_that_runs(files: Path) -> None:
-    """With 40 records votes cannot be stable."""
+    """With 40 records votes cannot be stable, and noise on them overturns many."""
     best = planned()["recommendation"]
     assert (best["algorithm"], best["estimator"]) == ("toy", "ToyMajority")
     assert best["reason"].startswith("toy: one bit needs hardly any records")

@@ -25,7 +25,7 @@ from pcqr.algorithms.sharing import SharedTurns
 from pcqr.algorithms.sspp import sspp
 from pcqr.alone import alone
 from pcqr.entropy import Entropy
-from pcqr.errors import CopyCannotAnswer
+from pcqr.errors import CopyCannotAnswer, ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
 from pcqr.plan import Answer, BatchCost, DrawStage, Usage, VoteStage
 from pcqr.records import Records
@@ -208,6 +208,20 @@ def published_at_once(hypotheses: HypothesisClass, hypothesis: Hypothesis, queri
     log.publish(hypothesis)
     votes = PrivClass(NoLabeller(Usage(None, None)), queries, entropy, log)
     return UnvPrivCl(hypotheses, votes, None, None, None, entropy)
+
+
+def answered_by_draw(
+    hypotheses: HypothesisClass, records: Records, draw: DrawStage, queries: int, entropy: Entropy
+) -> UnvPrivCl:
+    """Draw one member of a class that is fixed without the records, and answer every query by it: no votes are needed.
+
+    Of a class whose members the private points make, a member shows these points: such a class is refused.
+    """
+    if not hypotheses.is_fixed:
+        raise ParameterError(
+            "hypotheses", "a class that is fixed before the records are seen", type(hypotheses).__name__
+        )
+    return published_at_once(hypotheses, sspp(hypotheses, records, None, draw, entropy), queries, entropy)
 
 
 def _without_end(left: Usage) -> Usage:

@@ -27,7 +27,7 @@ from pcqr.cli.spending import (
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.errors import ParameterError
 from pcqr.files import check_not_input, check_outside_releases
-from pcqr.plan import UniversalPlan, VotingPlan
+from pcqr.plan import ClassifierPlan, UniversalPlan, VotingPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.planning.expected.shortfall import INSTEAD, is_short, rounded
 from pcqr.release.account import Account
@@ -122,7 +122,9 @@ def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
     end_dry_run(plan.guarantee, records, outlook, lines, facts, as_json=as_json)
 
 
-def _expected(plan: VotingPlan) -> str:
+def _expected(plan: VotingPlan | ClassifierPlan) -> str:
+    if isinstance(plan, ClassifierPlan):
+        return "no votes: one member of the class, drawn once, answers any number of queries"
     if isinstance(plan, UniversalPlan):
         return "votes first; then its classifier is published, and answers any number of queries"
     if plan.expected_answers is None:

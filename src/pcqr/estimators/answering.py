@@ -348,14 +348,19 @@ class Release(KeptRelease[V]):
         return self._votes.left.unstable
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        return super()._prepared(hypotheses, known).for_votes(known.records)
+        found = super()._prepared(hypotheses, known)
+        return found if self._answers_by_draw(found) else found.for_votes(known.records)
+
+    def _answers_by_draw(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
+        """Does one member of the class, drawn once, answer every query, so that there are no votes?"""
+        return False
 
     def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:  # noqa: ARG002
         """An answer as the caller gets it."""
         return self._named(answer)
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
-        if hypotheses.labels != 2 and self.two_labels_because is not None:
+        if hypotheses.labels != 2 and self.two_labels_because is not None and not self._answers_by_draw(hypotheses):
             raise ParameterError("classes", f"two label names: {self.two_labels_because}", self.classes)
         return Request(
             records=records,
@@ -369,7 +374,8 @@ class Release(KeptRelease[V]):
 
     def _takes_several_labels(self) -> bool:
         hypotheses = self._class(has_public=False, has_schema=False)
-        return self.two_labels_because is None and hypotheses.several_labels
+        takes_them = self.two_labels_because is None or self._answers_by_draw(hypotheses)
+        return takes_them and hypotheses.several_labels
 
     def _pins(self) -> Pins:
         """What the user fixed of that which the planner would choose."""

@@ -13,7 +13,7 @@ from pcqr.algorithms.log import PrivLabel
 from pcqr.algorithms.noisy_max import NoisyVotes, noisy_max
 from pcqr.algorithms.priv_class import PrivClass
 from pcqr.algorithms.sub_samp import StableVotes, sub_samp
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl, published_at_once, unv_priv_cl
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl, answered_by_draw, published_at_once, unv_priv_cl
 from pcqr.checks import check_delta
 from pcqr.entropy import Entropy, resolve_entropy
 from pcqr.errors import ParameterError
@@ -40,6 +40,7 @@ from pcqr.plan import (
     VotingPlan,
 )
 from pcqr.planning import Request, plan_agnostic, plan_subsample, plan_universal
+from pcqr.planning.releases import plan_direct
 from pcqr.schema import Schema
 from pcqr.schema.raw import RawKind
 
@@ -98,6 +99,12 @@ class RelabellingRelease(StableRelease[V]):
 
     def _pins(self) -> Pins:
         return replace(super()._pins(), inverse_temperature=self.inverse_temperature)
+
+    def _resumed(self, kept: Kept, plan: V, entropy: Entropy) -> PrivClass | UnvPrivCl:
+        if isinstance(plan, ClassifierPlan):
+            votes = self._resumed_votes(kept, plan, entropy, plan.queries)
+            return UnvPrivCl(self.hypotheses_, votes, None, None, None, entropy)
+        return super()._resumed(kept, plan, entropy)
 
 
 @dataclass(eq=False, repr=False)
@@ -219,11 +226,15 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
 
 
 @dataclass(eq=False, repr=False)
-class AgnosticRelease(RelabellingRelease[VotingPlan]):
+class AgnosticRelease(RelabellingRelease[Any]):
     """AgPrivCl [1]_: records are relabelled by a privately drawn ĥ ∈ H, then stable votes are answered.
 
     (ε, δ)-DP for all answers together, adaptively chosen queries included. The average error is at most γ + α with
     probability 1 − β where `plan_.certified` is True, γ the best error in H.
+
+    A class that is fixed before the records are seen needs no votes (trees over public or declared predicates, stumps
+    with declared cuts, `Finite`): by vote="auto" ĥ is drawn with all of ε and answers every query, without end. δ is 0
+    then, and trees may have several labels.
 
     Parameters
     ----------
@@ -271,10 +282,10 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     ----------
     guarantee_ : Guarantee
         What is promised.
-    plan_ : VotingPlan
+    plan_ : VotingPlan or ClassifierPlan
         What was decided from public numbers.
     classes_ : ndarray
-        The two label names.
+        The label names.
     hypotheses_ : HypothesisClass
         H as it was used.
     n_features_in_ : int
@@ -315,10 +326,26 @@ class AgnosticRelease(RelabellingRelease[VotingPlan]):
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:
         return "weights" if weighs_rows(hypotheses) else "one row"
 
-    def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002
+    def _answers_by_draw(self, hypotheses: HypothesisClass) -> bool:
+        """A class that needs something public is fixed by it: until it is, no plan is made."""
+        return self._is_free and (hypotheses.is_fixed or hypotheses.needs_public)
+
+    @property
+    def _is_free(self) -> bool:
+        """Is the planner free to do without votes?"""
+        return self.mode == "calibrated" and self.vote == "auto" and self._pins() == Pins()
+
+    def _make_plan(self, request: Request, known: Known) -> VotingPlan | ClassifierPlan:  # noqa: ARG002
+        if request.hypotheses.is_fixed and self._is_free:
+            return plan_direct(request)
         return plan_agnostic(request, self.mode, vote=self.vote)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
+    def _start(
+        self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan | ClassifierPlan, entropy: Entropy
+    ) -> None:
+        if isinstance(plan, ClassifierPlan):
+            self._protocol = answered_by_draw(hypotheses, given.records, plan.draw, plan.queries, entropy)
+            return
         labeller: PrivLabel
         if isinstance(plan.vote, NoisyMaxStage):
             labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
@@ -558,10 +585,9 @@ class UniversalRelease(RelabellingRelease[Any]):
     def _start(self, hypotheses: HypothesisClass, given: Given, plan: UniversalPlan, entropy: Entropy) -> None:
         self._protocol = unv_priv_cl(hypotheses, given.records, given.public, plan.vote, plan.publish, entropy)
 
-    def _resumed(self, kept: Kept, plan: UniversalPlan | ClassifierPlan, entropy: Entropy) -> UnvPrivCl:
+    def _resumed(self, kept: Kept, plan: UniversalPlan | ClassifierPlan, entropy: Entropy) -> PrivClass | UnvPrivCl:
         if isinstance(plan, ClassifierPlan):
-            votes = self._resumed_votes(kept, plan, entropy, plan.queries)
-            return UnvPrivCl(self.hypotheses_, votes, None, None, None, entropy)
+            return super()._resumed(kept, plan, entropy)
         votes = self._resumed_votes(kept, plan, entropy, plan.publish.after_queries)
         records, public = (None, None) if kept.secret is None else for_publication(kept.secret)
         return UnvPrivCl(self.hypotheses_, votes, records, public, plan.publish, entropy)

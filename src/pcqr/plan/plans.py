@@ -120,6 +120,13 @@ class Plan(Document):
         """All that will look at the private records: a stage, or a `Sequence` or `Branch` of stages."""
         raise NotImplementedError
 
+    @property
+    def draw(self) -> DrawStage:
+        """The one draw of a plan that is nothing else."""
+        if not isinstance(self.stages, DrawStage):
+            raise ParameterError("plan", "one draw", type(self.stages).__name__)
+        return self.stages
+
 
 @dataclass(frozen=True, kw_only=True)
 class QueryPlan(Plan):
@@ -281,13 +288,6 @@ class PublishedPlan(Plan):
     def stages(self) -> Stage:
         return self.stage
 
-    @property
-    def draw(self) -> DrawStage:
-        """The one draw of a plan that is nothing else."""
-        if not isinstance(self.stage, DrawStage):
-            raise ParameterError("plan", "one draw", type(self.stage).__name__)
-        return self.stage
-
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierPlan(QueryPlan):
@@ -300,6 +300,11 @@ class ClassifierPlan(QueryPlan):
     stage : Stage
         What publishes the classifier, as in `PublishedPlan`.
 
+    Attributes
+    ----------
+    expected_answers : float
+        As many as are planned.
+
     Examples
     --------
     >>> from pcqr import UniversalRelease
@@ -310,6 +315,11 @@ class ClassifierPlan(QueryPlan):
     """
 
     stage: Stage
+
+    @property
+    def expected_answers(self) -> float:
+        """How many of the planned queries get a label: all of them."""
+        return float(self.queries)
 
     @property
     def stages(self) -> Stage:

@@ -17,6 +17,7 @@ from pcqr.algorithms.noisy_max import noisy_max_guarantee
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.guarantee import Guarantee
 from pcqr.plan import (
+    ClassifierPlan,
     Context,
     DrawStage,
     Mode,
@@ -32,6 +33,7 @@ from pcqr.plan import (
 )
 from pcqr.planning import paper
 from pcqr.planning.expected.expectation import predicted_run, worst_run
+from pcqr.planning.expected.model import relabel_excess
 from pcqr.planning.noisy_max import noisy_votes
 from pcqr.planning.proved import certificate
 from pcqr.planning.proved.certified import certified_votes
@@ -232,6 +234,57 @@ def plan_semi_private(request: Request) -> PublishedPlan:
         beta = request.aim.beta
         proved = _finite(certificate.publish_excess(publish, hypotheses, request.records, features, public or 1, beta))
     return PublishedPlan(**request.promise(guarantee), stage=publish, proved=proved)
+
+
+@np.errstate(all="ignore")
+def plan_direct(request: Request) -> ClassifierPlan:
+    """A plan for answers by one draw from a class that is fixed before the records are seen. Pure ε, any labels.
+
+    The member is drawn once and answers every query: no votes, and no relabelling whose cost has to be paid beside it.
+
+    Parameters
+    ----------
+    request : Request
+        What is asked for; its aim must have a number of queries. Public points and pins are not looked at.
+
+    Returns
+    -------
+    ClassifierPlan
+
+    Raises
+    ------
+    ParameterError
+        When the class is not fixed: a member of a class that private points make would show them.
+
+    Examples
+    --------
+    >>> from pcqr.hypotheses import Stumps
+    >>> from pcqr.plan import Aim, Budget
+    >>> from pcqr.planning import Request
+    >>> from pcqr.planning.releases import plan_direct
+    >>> request = Request(
+    ...     records=10_000, features=1, hypotheses=Stumps(cuts=[0.5]), budget=Budget(1.0, 1e-6), aim=Aim(20, 0.1, 0.05)
+    ... )
+    >>> plan = plan_direct(request)
+    >>> plan.guarantee.is_pure, plan.certified, plan.expected_answers
+    (True, True, 20.0)
+    """
+    request.check_epsilon()
+    hypotheses, features = request.hypotheses, request.features
+    if not hypotheses.is_fixed:
+        raise ParameterError(
+            "hypotheses", "a class that is fixed before the records are seen", type(hypotheses).__name__
+        )
+    draw = DrawStage(calibrated.publish_temperature(request, request.epsilon, None))
+    excess = certificate.publish_excess(draw, hypotheses, request.records, features, 1, request.beta)
+    growth = hypotheses.log_growth(request.records, features)
+    expected = min(0.5, relabel_excess(growth, draw.inverse_temperature, request.records))
+    return ClassifierPlan(
+        **request.promise(account(draw, request.context)),
+        stage=draw,
+        prediction=Prediction(0.0, expected, 0.0),
+        proved=_finite(excess),
+    )
 
 
 def universal_guarantee(vote: VoteStage, publish: DrawStage, context: Context) -> Guarantee:

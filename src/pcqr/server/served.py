@@ -18,7 +18,7 @@ from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel
 from pcqr.models.kind import ScoredKind
-from pcqr.plan import BatchCost, UniversalPlan, Usage
+from pcqr.plan import BatchCost, ClassifierPlan, UniversalPlan, Usage
 from pcqr.release.durable.entries import State
 from pcqr.release.durable.history import History, Moment
 from pcqr.release.ledger.adoptions import Adoption
@@ -134,7 +134,7 @@ class ServedRelease:
         """
         plan, rows = self.release.plan_, points.shape[0]
         share = None if plan.prediction is None else plan.prediction.unstable_share
-        if isinstance(plan, UniversalPlan):  # it publishes
+        if isinstance(plan, UniversalPlan | ClassifierPlan):  # it publishes
             return None
         at_most = batch_cost(np.ones(rows, dtype=np.bool_), left=self.now().left, planned=0, unstable_share=share)
         if not at_most.is_exhausting:  # though all rows were new: the log need not be looked at

@@ -54,6 +54,8 @@ def test_every_broken_mechanism_is_there() -> None:
         "charged once for fresh draws",
         "one party, one point",
         "ε spent twice",
+        "answers by a class of private points",
+        "votes beside a draw",
         "noise for adding a record",
         "empty cells without noise",
         "vectors relative to the longest",
@@ -113,6 +115,8 @@ def test_the_figures_are_those_that_theory_gives() -> None:
     assert 1.9 < found["no ½ in the vote"] <= 2.0
     assert 1.8 < found["Laplace noise for one count"] <= 2.0
     assert 1.5 < found["ε spent twice"] <= 2.0
+    assert 1.5 < found["votes beside a draw"] <= 2.0
+    assert found["answers by a class of private points"] > 2.0, "the other eight records hold the cut between them"
     assert found["vectors relative to the longest"] > 6.0, "the other 59 vectors move together"
     assert found["type from all cells"] > 10.0, "the other 20 records move together"
     assert found["noise for adding a record"] > 2.0, "half the noise, twice the claim"

@@ -8,7 +8,7 @@ sparse_vectors  the variants of Lyu, Su and Li 2017; reused noise; one answer to
 votes           the missing ½; noise for one count; a check not paid for; gaps that move by 2
 neighbours      near records that pay for less than their being there changes
 posteriors      fresh draws that are charged as one
-universal       ε spent twice
+universal       ε spent twice; answers by a draw over private points; votes beside a draw, not paid for
 floats          Laplace noise in floating point
 buffers         draws that are given up when they run long; one buffer of noise for two workers
 teachers        a scaler before the split; one random stream for all; cuts that look at other teachers' records

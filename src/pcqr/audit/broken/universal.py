@@ -1,4 +1,4 @@
-"""A universal release, votes first and then a published classifier, that spends its ε on each of the two."""
+"""Releases by votes and a drawn classifier: ε on each of the two, and a draw that must not answer."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from pcqr.algorithms.sspp import sspp
+from pcqr.algorithms.unv_priv_cl import answered_by_draw
 from pcqr.audit.broken.base import Bug, bug
+from pcqr.audit.exact.cases.tables import Table as SmallTable
 from pcqr.audit.statistical.transcripts import UNSTABLE, Table
 from pcqr.entropy import Entropy
 from pcqr.guarantee import Guarantee
+from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.exponential import inverse_temperature_for
+from pcqr.mechanisms.noisy_max import ExponentialMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.mechanisms.votes import distance_to_instability, plurality
 from pcqr.plan import DrawStage
@@ -65,6 +70,45 @@ class VoteAndPublish:
         return self.table(1), self.table(0)
 
 
+@dataclass(frozen=True)
+class AnsweredByDraw:
+    """A query answered by one member of `hypotheses`, drawn as `relabel` draws ĥ: over private points, if need be."""
+
+    hypotheses: HypothesisClass
+    inverse_temperature: float
+
+    def __call__(self, table: SmallTable, entropy: Entropy) -> str:
+        drawn = self.hypotheses.draw_on(table.source(), self.inverse_temperature, public=None, entropy=entropy)
+        return str(drawn.hypothesis.predict(BETWEEN).tolist())
+
+
+@dataclass(frozen=True)
+class DrawnAndVoted:
+    """The answers by one draw from a fixed class, and beside them a noisy vote of all records. `share` · ε for each."""
+
+    share: float
+
+    def __call__(self, table: SmallTable, entropy: Entropy) -> str:
+        eta = 0.5 * self.share * EPSILON
+        release = answered_by_draw(FIXED, table.source(), DrawStage(eta), 1, entropy)
+        votes = np.bincount(table.labels, minlength=2)
+        return f"{release.answer(BETWEEN).label}, and by vote {ExponentialMax(eta).decide(votes, entropy)}"
+
+
+BETWEEN = np.array([[0.75]])
+FIXED = Stumps(cuts=(0.5,))
+
+
+def _at(place: float) -> SmallTable:
+    """Eight 0s at 0 and one 1: a cut that parts them lies midway, and shows where it is."""
+    return SmallTable((*(((0.0, 0),) * 8), (place, 1)))
+
+
+def _agreeing(label: int) -> SmallTable:
+    """Twelve 0s, and a record that counts most where both say 1 nevertheless."""
+    return SmallTable((*(((1.0, 0),) * 12), (1.0, label)))
+
+
 TWICE, HALVES = VoteAndPublish(1.0), VoteAndPublish(0.5)
 
 BUGS: Sequence[Bug] = (
@@ -77,5 +121,21 @@ BUGS: Sequence[Bug] = (
         correct=HALVES,
         neighbours=TWICE.neighbours,
         correct_neighbours=HALVES.neighbours,
+    ),
+    bug(
+        "answers by a class of private points",
+        "A hypothesis drawn over private points, which may only relabel, answers queries: its cut shows the points.",
+        claim=Guarantee(EPSILON),
+        broken=AnsweredByDraw(Thresholds(), 0.5 * EPSILON),
+        correct=AnsweredByDraw(FIXED, 0.5 * EPSILON),
+        neighbours=(_at(1.0), _at(2.0)),
+    ),
+    bug(
+        "votes beside a draw",
+        "One draw answers all queries and costs ε; a noisy vote beside it costs ε again, and is not paid for.",
+        claim=Guarantee(EPSILON),
+        broken=DrawnAndVoted(1.0),
+        correct=DrawnAndVoted(0.5),
+        neighbours=(_agreeing(0), _agreeing(1)),
     ),
 )

@@ -10,10 +10,20 @@ import numpy as np
 
 from pcqr import registry
 from pcqr.errors import InfeasiblePlan, ParameterError
-from pcqr.plan import DrawStage, NoisyMaxStage, Plan, Prediction, PublishedPlan, UniversalPlan, VotingPlan
+from pcqr.plan import (
+    ClassifierPlan,
+    DrawStage,
+    NoisyMaxStage,
+    Plan,
+    Prediction,
+    PublishedPlan,
+    UniversalPlan,
+    VotingPlan,
+)
 from pcqr.planning import plan_agnostic, plan_semi_private, plan_subsample, plan_universal
 from pcqr.planning.expected import model
-from pcqr.planning.request import Request
+from pcqr.planning.releases import plan_direct
+from pcqr.planning.request import NO_PINS, Request
 from pcqr.planning.search.knobs import Knobs
 
 _TIE = 0.005  # expected excess errors that differ by less are taken to be equal
@@ -144,7 +154,9 @@ def plan_sub_samp(request: Request, start: Knobs | None) -> VotingPlan:  # noqa:
     return plan_subsample(request, "calibrated", "auto")
 
 
-def plan_ag_priv_cl(request: Request, start: Knobs | None) -> VotingPlan:
+def plan_ag_priv_cl(request: Request, start: Knobs | None) -> VotingPlan | ClassifierPlan:
+    if request.hypotheses.is_fixed and request.pins == NO_PINS:
+        return plan_direct(request)
     return plan_agnostic(request, "calibrated", start, "auto")
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from pcqr.algorithms.sspp import sspp
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl, unv_priv_cl
+from pcqr.algorithms.unv_priv_cl import UnvPrivCl, answered_by_draw, unv_priv_cl
 from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.cases.votes import (
     ALL_TEACHERS,
@@ -17,6 +17,7 @@ from pcqr.audit.exact.cases.votes import (
     FAR_APART,
     ONE_SIDED,
     QUERIES,
+    THREE_LABELS,
     UNANIMOUS,
     Told,
     as_point,
@@ -29,6 +30,7 @@ from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.intervals import Intervals
+from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.plan import Context, DrawStage, VoteStage, account
@@ -48,6 +50,8 @@ def publication_cases(*, full: bool) -> Iterator[Case]:
     if full:
         deeper = DecisionTrees(depth=2, predicates=predicates)
         yield sspp_case(deeper, DrawStage(0.5), None, all_neighbours(2))
+    for hypotheses in (Stumps(cuts=(0.5, 1.5)), trees[0], THREE_LABELS):
+        yield direct_case(hypotheses, DrawStage(0.5), replacing_the_last((UNANIMOUS, DISSENTING)))
     three = all_neighbours(3) if full else replacing_the_last((UNANIMOUS, DISSENTING), FAR_APART)
     four = replacing_the_last((UNANIMOUS,) * 3, FAR_APART)
     yield unv_priv_cl_case(Thresholds(), VoteStage(3, 3, 3, 0.5, ONE_SIDED), DrawStage(1.0, 2), three, 3 if full else 2)
@@ -86,6 +90,30 @@ class UniversalSession(Session[float]):
     def secret(self) -> Hashable:
         """As for votes; publication reads the records, which are the same in every branch, and the queries asked."""
         return votes_on_menu(self._release.protocol.labeller)
+
+
+class DirectSession(UniversalSession):
+    """No votes: a member of a fixed class answers from the first query on."""
+
+    def secret(self) -> Hashable:
+        """What was drawn decides every later answer."""
+        published = self._release.published
+        return None if published is None else in_full(published)
+
+
+def direct_case(hypotheses: HypothesisClass, plan: DrawStage, neighbours: Pairs) -> Case:
+    """Adaptive queries, all answered by one draw from a class that is fixed without the records, which is shown too."""
+    records = len(neighbours[0][0].records)
+    claimed = account(plan, Context(hypotheses, records, 1))
+    of_labels = f" of {hypotheses.labels} labels" if hypotheses.labels > 2 else ""
+    name = (
+        f"Answers by one draw: {type(hypotheses).__name__}{of_labels}, n = {records}, η = {plan.inverse_temperature:g}"
+    )
+    return Case(name, claimed, neighbours, partial(_direct, hypotheses, plan), QUERIES, 2)
+
+
+def _direct(hypotheses: HypothesisClass, plan: DrawStage, table: Table, entropy: Entropy) -> DirectSession:
+    return DirectSession(answered_by_draw(hypotheses, table.source(hypotheses.labels), plan, len(QUERIES), entropy))
 
 
 def unv_priv_cl_case(
