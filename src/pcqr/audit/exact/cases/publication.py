@@ -51,7 +51,7 @@ def publication_cases(*, full: bool) -> Iterator[Case]:
         deeper = DecisionTrees(depth=2, predicates=predicates)
         yield sspp_case(deeper, DrawStage(0.5), None, all_neighbours(2))
     for hypotheses in (Stumps(cuts=(0.5, 1.5)), trees[0], THREE_LABELS):
-        yield direct_case(hypotheses, DrawStage(0.5), replacing_the_last((UNANIMOUS, DISSENTING)))
+        yield direct_case(hypotheses, DrawStage(0.5), replacing_the_last((UNANIMOUS,) * 20))
     three = all_neighbours(3) if full else replacing_the_last((UNANIMOUS, DISSENTING), FAR_APART)
     four = replacing_the_last((UNANIMOUS,) * 3, FAR_APART)
     yield unv_priv_cl_case(Thresholds(), VoteStage(3, 3, 3, 0.5, ONE_SIDED), DrawStage(1.0, 2), three, 3 if full else 2)
