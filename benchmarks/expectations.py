@@ -6,10 +6,11 @@ Every cell is a release as `fit` plans it, on 30,000 private records of a table 
 queries out of the test part. Recorded are the share of ⊥ among the queries that were asked, the number that got a
 label, and whether the release halted, beside the plan's `Prediction`. `doubt` is the factor on the teachers' error θ
 with which the model would have expected the share of ⊥ that was seen: 1 where it is right, below 1 where it is too
-pessimistic. The quantiles of these factors are what `RELABELLED_DOUBTS` and `PLAIN_DOUBTS` are made from, in
-`pcqr.planning.expected.model`.
+pessimistic. The quantiles of these factors are what `RELABELLED_DOUBTS`, `PLAIN_DOUBTS`, `RELABELLED_RANGE` and
+`PLAIN_RANGE` are made from, in `pcqr.planning.expected.model`.
 
-Randomness is seeded so that a run can be repeated. The results go to a file and into a table of docs/planning.md.
+Randomness is seeded so that a run can be repeated. The results go to a file and into a table of docs/planning.md. They
+are of the range's ends as they were: with others `--redraw` refuses. A run takes a minute of one core.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from pcqr.estimators.answering import Release
 from pcqr.hypotheses import DecisionTrees, Stumps
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.plan import VotingPlan
+from pcqr.planning.expected import model
 from pcqr.planning.expected.expectation import modelled_run
 
 RECORDS, DELTA, SEED = 30_000, 1e-6, 0
@@ -60,6 +62,7 @@ class Cell:
     teachers: int
     unstable_budget: int
     expected_unstable: float
+    range_ends: tuple[float, float]
     expected_range: tuple[float, float]
     expected_answers: float
     unstable: float
@@ -100,6 +103,7 @@ def measured(task: Task, name: str, algorithm: str, epsilon: float, queries: int
         teachers=plan.vote.teachers,
         unstable_budget=plan.tested.sparse_vector.unstable,
         expected_unstable=round(expected.unstable_share, 5),
+        range_ends=model.range_ends(plan.tested.inverse_temperature),
         expected_range=(round(expected.unstable_range[0], 5), round(expected.unstable_range[1], 5)),
         expected_answers=round(plan.expected_answers, 1),
         unstable=round(unstable / asked, 5),
@@ -144,7 +148,11 @@ def cells(folder: Path) -> list[Cell]:
 
 def read(path: Path) -> list[Cell]:
     stored = json.loads(path.read_text(encoding="utf-8"))
-    return [Cell(**cell | {"expected_range": tuple(cell["expected_range"])}) for cell in stored]
+    pairs = ("range_ends", "expected_range")
+    found = [Cell(**cell | {name: tuple(cell[name]) for name in pairs}) for cell in stored]
+    if {cell.range_ends for cell in found} != {model.PLAIN_RANGE, model.RELABELLED_RANGE}:
+        raise SystemExit(f"{path} has ranges with other ends than the model's. Run it again, without --redraw.")
+    return found
 
 
 def write(path: Path, found: Sequence[Cell]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from pcqr.hypotheses.thresholds import Threshold
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, OneSidedSparseVector, PaperSparseVector
 from pcqr.plan import VoteStage
 from pcqr.planning.expected import model
-from pcqr.planning.expected.expectation import modelled_run
+from pcqr.planning.expected.expectation import expected_run, modelled_run, predicted_run
 from pcqr.planning.search.budget import sparse_vectors
 
 
@@ -86,6 +87,19 @@ def test_doubt_and_fewer_records_make_it_worse(hypotheses: Combinatorics, featur
     assert losses == sorted(losses, reverse=True)
     assert loss(701 * 100, doubt=2.0) > loss(701 * 100)
     assert all(0.0 < value < 1.0 for value in losses)
+
+
+@pytest.mark.parametrize(("eta", "ends"), [(0.1, (0.01, 1.5)), (None, (0.01, 10.0))])
+def test_the_range_reaches_as_far_as_the_model_was_off_on_real_tables(
+    eta: float | None, ends: tuple[float, float]
+) -> None:
+    asked = VoteStage(70_100, 70_100, 701, eta, vectors()[0]), Stumps(), 14, 100
+    found = predicted_run(*asked)
+    least, most = (modelled_run(*asked, doubt=doubt) for doubt in ends)
+    assert found.unstable_range == pytest.approx((least.unstable_share, most.unstable_share), rel=1e-9)
+    assert found.unanswered_range == pytest.approx((least.unanswered_share, most.unanswered_share), rel=1e-9)
+    assert least.unstable_share < found.unstable_share < most.unstable_share
+    assert replace(found, unstable_range=None, unanswered_range=None) == expected_run(*asked)
 
 
 def test_without_relabelling_teachers_err_together() -> None:

@@ -26,9 +26,9 @@ _THRESHOLDS = 41
 
 
 def predicted_run(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
-    """`expected_run` with the ranges, from `model.LEAST_DOUBT` to the largest of `model.doubts`."""
-    largest = model.doubts(plan.inverse_temperature)[-1][0]
-    least, most = _modelled_runs(plan, hypotheses, features, queries, (model.LEAST_DOUBT, largest))
+    """Return `expected_run` with its ranges, between the factors `model.range_ends`."""
+    ends = model.range_ends(plan.inverse_temperature)
+    least, most = _modelled_runs(plan, hypotheses, features, queries, ends)
     return replace(
         expected_run(plan, hypotheses, features, queries),
         unanswered_range=(least.unanswered_share, most.unanswered_share),
