@@ -193,6 +193,43 @@ def test_a_universal_release_needs_its_number_and_exports_its_model(files: Path)
     assert not (files / "release" / "secret.pcqr").exists()
 
 
+AGES = """{"columns": [{"name": "age", "kind": "numeric", "bounds": [0, 100]}]}"""
+
+
+def test_a_release_by_one_draw_is_kept_cautiously_too_and_says_what_it_holds(files: Path) -> None:
+    """Its draw is made: there is nothing to announce, so what was paid for is not refused."""
+    (files / "ages.json").write_text(AGES)
+    made = call(
+        *("fit", "--private", files / "private.csv", "--label", "state", "--class", "trees", "--epsilon", 4),
+        *("--delta", "1e-6", "--labels", "well,ill", "--schema", files / "ages.json", "--out", files / "release"),
+        *("--cautious",),
+    )
+    assert made.exit_code == 0, made.output
+    assert "It holds no secrets." in " ".join(made.output.split())
+    assert not (files / "release" / "secret.pcqr").exists()
+    assert ask(files).exit_code == 0
+    assert {row[2] for row in rows(files / "answers.csv")[1:]} == {"published"}
+    status = call("status", files / "release")
+    assert "its classifier answers, and is not shown" in " ".join(status.output.split())
+    exported = call("export", files / "release", "--out", files / "public")
+    assert exported.exit_code == 0, exported.output
+    assert not (files / "public" / "model").exists()
+
+
+@pytest.mark.parametrize("shows", ["classifier", "answers"])
+def test_the_classifier_of_a_universal_release_is_exported_where_it_is_shown(shows: str, tmp_path: Path) -> None:
+    path = kept(tmp_path, "published at fit" if shows == "classifier" else "answers alone")
+    where = (path, "--anchor", tmp_path / "anchor")
+    is_shown = shows == "classifier"
+    assert json.loads(call("status", *where, "--json").output)["published"] is is_shown
+    assert ("is published" if is_shown else "is not shown") in " ".join(call("status", *where).output.split())
+    told = call("export", *where, "--out", tmp_path / "public", "--json")
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.output)["published"] is is_shown
+    assert (tmp_path / "public" / "model").exists() is is_shown
+    assert (tmp_path / "public" / "guarantee.json").exists()
+
+
 def test_the_command_that_is_shown_next_finds_the_release_again(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "600")
     monkeypatch.chdir(files)

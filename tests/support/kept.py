@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pcqr
-from pcqr.hypotheses import Thresholds
+from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.release.ledger.points import watched
 from support.ledgers import new_folder
 
 QUERIES = np.concatenate([np.linspace(0.01, 0.2, 20), np.linspace(0.6, 0.99, 20)])[:, None]
 """Far from the border at 0.4, so that most answers are stable."""
+PUBLIC = np.linspace(0.0, 1.0, 50)[:, None]
 HARD = np.linspace(0.39, 0.41, 21)[:, None]
 """At the border: many of these are unstable."""
 ESTIMATORS: dict[str, Callable[..., Any]] = {
@@ -36,6 +37,12 @@ ESTIMATORS: dict[str, Callable[..., Any]] = {
     "noisy max": lambda **kw: pcqr.NoisyMaxAggregate(Thresholds(), epsilon=8.0, queries=60, **kw),
     "universal": lambda **kw: pcqr.UniversalRelease(Thresholds(), epsilon=4.0, queries=30, **kw),
 }
+AT_FIT: dict[str, Callable[..., Any]] = {
+    "published at fit": lambda **kw: pcqr.UniversalRelease(epsilon=4.0, queries=30, **kw),
+    "answers alone": lambda **kw: pcqr.UniversalRelease(epsilon=4.0, queries=30, shows="answers", **kw),
+    "one draw": lambda **kw: pcqr.AgnosticRelease(Stumps(cuts=(0.3, 0.4, 0.5)), epsilon=4.0, queries=30, **kw),
+}
+"""Releases that have no votes: their classifier is there from the first query on."""
 
 
 def table(n: int = 3_000) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -45,7 +52,7 @@ def table(n: int = 3_000) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 def fitted(name: str = "agnostic", **parameters: Any) -> Any:
     """A fitted release in memory."""
-    return ESTIMATORS[name](**parameters).fit(*table())
+    return (ESTIMATORS | AT_FIT)[name](**parameters).fit(*table(), public=PUBLIC if name in AT_FIT else None)
 
 
 def kept(folder: Path, name: str = "agnostic", **parameters: Any) -> Path:

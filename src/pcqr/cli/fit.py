@@ -92,9 +92,11 @@ def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Ac
         return
     place = found_again(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key)
     fields = {"guarantee": promise(release.guarantee_, records)} | plan_lines(release.plan_)
+    is_drawn = isinstance(release.plan_, ClassifierPlan)
+    secrets = "It holds no secrets" if is_drawn else "It holds secrets: keep it as the private records"
     fields |= {
         "account": account_line(account),
-        "release": f"{job.out}. It holds secrets: keep it as the private records.",
+        "release": f"{job.out}. {secrets}.",
         "anchor": f"{ledger.anchor_path}. It notices an older copy of the release: do not restore both together.",
         "next": f"pcqr ask {place} --queries queries.csv --out answers.csv",
     }

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from pcqr import registry
 from pcqr import release as releases
 from pcqr.cli.console import complain, field_table, make_directory, print_json, progress, warn_if_together
 from pcqr.cli.jobs import Export, Status
@@ -51,7 +52,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
                     "algorithm": facts.algorithm,
                     "spent": _usage(state.spent),
                     "left": _usage(state.left),
-                    "published": state.is_published,
+                    "published": state.is_published and _shows_classifier(facts),
                     "written_off": state.is_written_off,
                     "adoptions": [each.facts(for_holder=True) for each in adoptions],
                     "plan": plan_facts(plan),
@@ -72,7 +73,8 @@ def run_status(job: Status, *, as_json: bool) -> None:
         anchor = "" if confirmed else ". There is no anchor there, so this may be an older copy"
         left = str(state.left)
         if state.is_published:
-            left = "its classifier is published: any number of queries"
+            shown = "is published" if _shows_classifier(facts) else "answers, and is not shown"
+            left = f"its classifier {shown}: any number of queries"
         elif state.is_written_off:
             left = f"{state.left}: it was written off, and repeats its logged answers alone"
         elif state.left.is_nothing:
@@ -106,7 +108,8 @@ def run_export(job: Export, *, as_json: bool) -> None:
         write_whole(targets[GUARANTEE], kept.guarantee.to_json())
         write_whole(targets[READING], _reading_of(kept.facts).to_json())
         written += targets.values()
-        is_published, answers = kept.log.state.is_published, kept.log.state.spent
+        is_published = kept.log.state.is_published and _shows_classifier(kept.facts)
+        answers = kept.log.state.spent
         adoptions = kept.log.ledger.adoptions
     if is_published:
         release: Any = releases.open(job.place, ledger=job.ledger, anchor=job.anchor, read_only=True)
@@ -173,6 +176,12 @@ def _transcript(kept: Kept) -> dict[str, list[Any]]:
 def _free(name: str, taken: Container[str]) -> str:
     """`name`, or one like it that no column of the queries has."""
     return name if name not in taken else _free(f"{name}_", taken)
+
+
+def _shows_classifier(facts: Facts) -> bool:
+    """May the classifier that answers be shown? Not one with shows="answers", nor one drawn in the place of votes."""
+    estimator = registry.resolve(registry.algorithm(facts.algorithm).estimator)
+    return hasattr(estimator, "hypothesis_") and facts.parameters.get("shows") != "answers"
 
 
 def _usage(usage: Usage) -> dict[str, int | None]:

@@ -65,7 +65,8 @@ class KeptRelease(PrivateEstimator[V]):
         cautious : bool, default False
             Write down which queries are going to be decided before they are. Those of a batch that a crash breaks off
             then count as unstable for ever: right where others can stop the process by what they see inside it, or
-            read its raw files (docs/release.md). Half as fast; not for a universal release, nor in PostgreSQL.
+            read its raw files (docs/release.md). Half as fast; not in PostgreSQL, nor for a universal release that has
+            yet to publish.
 
         Returns
         -------
@@ -98,7 +99,7 @@ class KeptRelease(PrivateEstimator[V]):
 
         self._check_fitted()
         checked_place(path)
-        if cautious and isinstance(self._protocol, UnvPrivCl):
+        if cautious and isinstance(self._protocol, UnvPrivCl) and self._protocol.published is None:
             raise ParameterError("cautious", "False for a universal release: its draw cannot be announced", cautious)
         with self._protocol.guarded(), self._votes.guarded():
             check_idle(self._protocol, self._votes)  # a signal handler: what is being decided would not go with it

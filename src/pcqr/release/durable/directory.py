@@ -347,7 +347,8 @@ def _check_cautious(ledger: str | os.PathLike[str] | None, cautious: bool) -> No
 def _mark(directory: Path, ledger: str | os.PathLike[str] | None, anchor: str | os.PathLike[str] | None) -> None:
     """Write on disk, before any other file, where a save puts its ledger and its anchor."""
     marked = {
-        "unfinished": f"This release was not finished. {SECRET} may hold private records. Nothing was answered.",
+        "unfinished": f"This release was not finished. {SECRET}, if it is there, may hold private records. Nothing was "
+        "answered.",
         "remedy": "Save to this place again, which removes these files, or remove the directory.",
         "ledger": None if ledger is None else written_place(ledger),
         "anchor": None if anchor is None else str(real(Path(anchor))),
@@ -370,10 +371,10 @@ def _remaining(directory: Path) -> ReleaseError:
 
 
 def _unfinished(directory: Path) -> ReleaseError:
+    secret = f". {SECRET} there may hold private records, in plain text unless a key was given"
     return ReleaseError(
         str(directory),
-        f"was not finished: the process that made it was stopped. {SECRET} there may hold private records, in plain "
-        "text unless a key was given",
+        f"was not finished: the process that made it was stopped{secret if _has_secret(directory) else ''}",
         "Nothing was answered from it. Run the same command again, which removes these files, or remove the directory.",
     )
 
@@ -403,12 +404,18 @@ def _clean_up(directory: Path, ledger: str | os.PathLike[str] | None) -> None:
         _remove_drafts(Path(where))
     if anchor is not None:
         remove_unused(anchor)
+    secret = f", {SECRET} among them" if _has_secret(directory) else ""
     _remove_files(directory)
     warnings.warn(
-        f"{directory} had the files of a save that was stopped, {SECRET} among them. They were removed.",
+        f"{directory} had the files of a save that was stopped{secret}. They were removed.",
         UnfinishedSave,
         stacklevel=2,
     )
+
+
+def _has_secret(directory: Path) -> bool:
+    """Is a secret there, or a part of one? A release whose classifier is there from the start has none."""
+    return (directory / SECRET).exists() or any(directory.glob(f".{SECRET}.*"))
 
 
 def _remove_files(directory: Path) -> None:
