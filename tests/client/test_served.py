@@ -82,7 +82,7 @@ def test_any_number_of_rows_are_previewed_and_asked_in_requests_that_the_server_
     tmp_path: Path, name: str
 ) -> None:
     """In pieces of 7 rows the cost is the one that the release itself tells of the whole, repeated rows included."""
-    kept(tmp_path, name, **({} if name in ("noisy max", "confident max") else {"unstable": 4}))
+    kept(tmp_path, name, **({} if name in ("noisy max", "confident max", "agnostic by noise") else {"unstable": 4}))
     queries = np.concatenate([QUERIES, HARD, QUERIES[::-1], [[-0.0], [0.0]]])
 
     def here() -> tuple[Any, ...]:

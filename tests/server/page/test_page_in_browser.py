@@ -192,7 +192,7 @@ def test_the_planner_answers_and_draws(visit: Visit, monkeypatch: pytest.MonkeyP
     expect(page.get_by_role("table", name=re.compile("privacy budget"))).to_contain_text("40")
     records.fill("20")
     button.click()
-    expect(best).to_contain_text("n·ε = 20 is too small to learn from 10 predicates")
+    expect(best).to_contain_text("n·ε = 20 is too small to learn from 54 predicates")
     assert visit.violations() == []
 
 
