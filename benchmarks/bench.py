@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,6 +24,13 @@ from pcqr.bench.report import Summary, methods, reading, section, summaries
 from pcqr.bench.runs import FORMAT, Run, Runs, read_results
 from pcqr.bench.tables import TABLES
 
+OURS = "ours is ahead by more than two standard errors"
+NEITHER = "they differ by two standard errors at most"
+ANOTHER = "**another is ahead** by more than two standard errors"
+AHEAD = (
+    "Who is ahead: the best of ours and the best of the others, and by how much ours is better, ± the standard error "
+    "of this difference, run by run:"
+)
 RESULTS = Path("benchmarks/results/bench.json")
 PAGE = Path("docs/comparison.md")
 PICTURE = Path("docs/images/bench.png")
@@ -44,7 +53,7 @@ def page(runs: Sequence[Run]) -> str:
     """What stands between the marks of docs/comparison.md."""
     found = summaries(runs)
     parts = [*reading(runs), "", "![Accuracy against ε of all systems, one panel a table](images/bench.png)", ""]
-    parts += ["Who is ahead, by the means of the runs:", "", *standing(found), ""]
+    parts += [AHEAD, "", *standing(found), ""]
     for table in dict.fromkeys(each.table for each in found):
         parts += [line.replace("## ", "### ", 1) for line in section(table, [s for s in found if s.table == table])]
         parts += [""]
@@ -52,30 +61,55 @@ def page(runs: Sequence[Run]) -> str:
 
 
 def standing(found: Sequence[Summary]) -> list[str]:
-    """For each table the best of ours and the best of the others at every ε: published, and by votes."""
+    """For each table the best of ours and the best of the others at every ε: published, and asked one at a time."""
     lines = []
     for table in dict.fromkeys(each.table for each in found):
-        here = [each for each in found if each.table == table and each.done and each.method.unit == REPLACE]
-        all_rows = [each for each in here if each.method.kind != "votes"]
-        by_votes = [each for each in here if each.method.kind == "votes"]
-        lines += _leads(table, "on all test rows", all_rows, lambda each: each.mean() or 0.0)
-        lines += _leads(table, "by votes, on the queries", by_votes, lambda each: each.mean("accuracy_queries") or 0.0)
+        here = [each for each in found if each.table == table and each.method.unit == REPLACE]
+        all_rows = [each for each in here if each.method.kind != "one at a time"]
+        queries = [each for each in here if each.method.kind == "one at a time"]
+        lines += _leads(table, "published, accuracy on all test rows", all_rows, "accuracy")
+        lines += _leads(table, "one query at a time, score on the queries", queries, "score")
     return lines
 
 
-def _leads(table: str, where: str, those: Sequence[Summary], figure: Callable[[Summary], float]) -> list[str]:
-    told: Mapping[bool, list[str]] = {True: [], False: []}
+def _leads(table: str, where: str, those: Sequence[Summary], figure: str) -> list[str]:
+    told: Mapping[str, list[str]] = {OURS: [], NEITHER: [], ANOTHER: []}
+
+    def mean(each: Summary) -> float:
+        return each.mean(figure) or 0.0
+
     for epsilon in sorted({each.epsilon for each in those}):
-        at = [each for each in those if each.epsilon == epsilon]
-        ours = max((each for each in at if each.method.family == "ours"), key=figure, default=None)
-        others = max((each for each in at if each.method.family != "ours"), key=figure, default=None)
-        if ours is None or others is None:
+        at = [each for each in those if each.epsilon == epsilon and each.mean(figure) is not None]
+        ours = max((each for each in at if each.method.family == "ours"), key=mean, default=None)
+        others = max((each for each in at if each.method.family != "ours"), key=mean, default=None)
+        if ours is None or others is None or (found := difference(ours, others, figure)) is None:
             continue
-        names = f"{ours.method.name} {100 * figure(ours):.1f}, {others.method.name} {100 * figure(others):.1f}"
-        told[figure(ours) >= figure(others)].append(f"ε = {epsilon:g} ({names})")
-    parts = [f"ours is ahead at {', '.join(told[True])}"] if told[True] else []
-    parts += [f"**another is ahead** at {', '.join(told[False])}"] if told[False] else []
+        by, error = found
+        names = ", ".join(f"{each.method.name} {100 * mean(each):.1f}" for each in (ours, others))
+        words = f"{100 * by:+.2f} ± {100 * error:.2f}".replace("-", "−")
+        verdict = NEITHER if abs(by) <= 2.0 * error else OURS if by > 0.0 else ANOTHER
+        told[verdict].append(f"ε = {epsilon:g} ({names}: {words})")
+    parts = [f"{verdict} at {', '.join(cells)}" for verdict, cells in told.items() if cells]
     return [f"- *{table}*, {where}: {'; '.join(parts)}."] if parts else []
+
+
+def difference(one: Summary, other: Summary, figure: str) -> tuple[float, float] | None:
+    """Return the mean difference over the seeds that both have, and its standard error; None for less than two seeds.
+
+    Runs of a seed have the same queries. The error is that over runs, and no less than √(d/N) for a difference of d on
+    N rows in all: where one is right on dN rows more, they differ on at least as many.
+    """
+    first, second = (
+        {run.cell.seed: (getattr(run, figure), run.rows) for run in each.done if getattr(run, figure) is not None}
+        for each in (one, other)
+    )
+    seeds = first.keys() & second.keys()
+    if len(seeds) < 2:
+        return None
+    differences = [first[seed][0] - second[seed][0] for seed in seeds]
+    mean = statistics.fmean(differences)
+    least = math.sqrt(abs(mean) / sum(first[seed][1] or 0 for seed in seeds))
+    return mean, max(statistics.stdev(differences) / math.sqrt(len(seeds)), least)
 
 
 def main() -> None:

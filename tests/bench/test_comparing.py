@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -39,9 +39,10 @@ class FakeBench:
         self.made.append(cell)
         if method.name in self.failed:
             return Run(cell, failed=self.failed[method.name])
-        share = 0.5 if method.kind == "votes" else 1.0
+        share = 0.5 if method.kind == "one at a time" else 1.0
         figure = 0.7 + 0.1 * min(1.0, cell.epsilon) + 0.01 * cell.seed
-        return Run(cell, figure, figure + 0.05, figure, share, 10 if share < 1 else 80, 1.5, 0.5, 2.0, 100)
+        score = figure if share == 1.0 else figure - 0.1
+        return Run(cell, figure, figure + 0.05, score, share, 10 if share < 1 else 80, 1.5, 0.5, 2.0, 100)
 
 
 @pytest.fixture
@@ -115,6 +116,36 @@ def test_results_are_written_and_read_again(made: list[Cell], tmp_path: Path) ->
     assert made
 
 
+@pytest.mark.parametrize(
+    ("answered", "of_these", "rows", "score"),
+    [
+        (1.0, 0.8, 20, 0.7),
+        (1.0, 0.8, 80, 0.7),  # all test rows were labelled; what is on file is of the queries
+        (0.5, 0.8, 20, 0.65),
+        (0.0, None, 20, 0.5),
+        (0.5, 0.8, 80, None),  # nobody knows which of the queries have no label
+        (None, None, None, None),
+    ],
+)
+def test_older_files_have_a_score_where_they_say_it(
+    answered: float | None, of_these: float | None, rows: int | None, score: float | None, tmp_path: Path
+) -> None:
+    cell = Cell("toy", "f", "subsamp", 1.0, 1e-6, 20, 0)
+    fields = asdict(Run(cell, 0.75, of_these, None, answered, rows))
+    del fields["score"]
+    stored = {"format": 1, "runs": [fields | {"accuracy_queries": None if rows is None else 0.7}]}
+    (tmp_path / "old.json").write_text(json.dumps(stored), encoding="utf-8")
+    (found,) = read_results(tmp_path / "old.json")
+    assert found.score == (None if score is None else pytest.approx(score))
+    write_results(tmp_path / "new.json", [found])
+    assert read_results(tmp_path / "new.json") == [found]
+
+
+def test_scores_that_say_nothing_new_are_not_shown(made: list[Cell], tmp_path: Path) -> None:
+    assert "On the queries alone" not in markdown(go(comparison(tmp_path, "linear"), tmp_path))
+    assert made
+
+
 def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
     runs = Runs(tmp_path)
     cell = Cell("toy", "f", "linear", 1.0, 1e-6, 20, 0)
@@ -144,6 +175,8 @@ def test_the_page_says_means_spreads_shares_and_failures(
     assert "| majority (not private) | 70.5 ±0.7 |  |" in page
     assert "- auto: RuntimeError" in page
     assert "On the queries alone" in page
+    assert "| linear (ours) | 71.5 ±0.5 | 80.5 ±0.5 |" in page  # standard errors of two runs
+    assert "| subsamp (ours) | 61.5 ±0.5 | 70.5 ±0.5 |" in page
     assert [each.method.name for each in summaries(found)][:2] == ["auto", "auto"]
     assert made
 

@@ -55,7 +55,7 @@ def test_scores() -> None:
     assert found == {
         "accuracy": 1.0,  # the third row is taken for a 1, which was said most often
         "accuracy_answered": 1.0,
-        "accuracy_queries": 1.0,
+        "score": 0.75,  # of the queries one is right, one has no answer
         "answered": 0.75,
         "rows": 4,
     }
@@ -63,7 +63,7 @@ def test_scores() -> None:
     assert silent["accuracy"] == 0.4  # label 0
     assert silent["accuracy_answered"] is None
     assert silent["answered"] == 0.0
-    assert silent["accuracy_queries"] == 0.5
+    assert silent["score"] == 0.5
 
 
 def test_loading_pcqr_is_not_counted(bench: Bench) -> None:
@@ -150,11 +150,24 @@ def test_with_nothing_public_ours_run_and_what_is_not_private(name: str, bench: 
     assert (found.accuracy or 0.0) > 0.4
 
 
+@pytest.mark.parametrize("table", [SMALL, UNKNOWN], ids=["public rows", "nothing public"])
+def test_queries_one_at_a_time_get_the_answers_of_the_classifier(table: Table, bench: Bench) -> None:
+    bench.put(table)
+    published, asked = (run(bench, name, table=table) for name in ("auto", "universal"))
+    assert (published.rows, asked.rows, asked.answered) == (80, 20, 1.0)
+    assert published.score == asked.score == asked.accuracy is not None
+
+
+def test_one_draw_answers_every_query(bench: Bench) -> None:
+    found = run(bench, "agnostic")
+    assert (found.failed, found.rows, found.answered) == (None, 20, 1.0)
+
+
 def test_what_needs_something_public_says_what_and_is_not_run(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.put(UNKNOWN)
     monkeypatch.setattr(Bench, "_process", lambda *_: pytest.fail("must not run"))
     told = {method.name: method.needs for method in KNOWN.values() if method.needs is not None}
-    assert set(KNOWN) - set(told) == {"auto", "tree", "linear", "majority", "boosting"}
+    assert set(KNOWN) - set(told) == {"auto", "tree", "linear", "universal", "majority", "boosting"}
     for name, needs in told.items():
         found = run(bench, name, table=UNKNOWN)
         assert found.failed == f"needs {needs}"
@@ -165,6 +178,7 @@ def test_what_needs_something_public_says_what_and_is_not_run(bench: Bench, monk
 def test_an_own_method_may_answer_queries_alone(bench: Bench) -> None:
     found = run(bench, "support.bench:Asked")
     assert (found.rows, found.answered) == (20, 0.5)
+    assert found.score == pytest.approx(0.25 + 0.5 * (found.accuracy_answered or 0.0))
 
 
 def test_memory_is_that_of_the_run_and_not_of_who_started_it(bench: Bench) -> None:

@@ -97,7 +97,7 @@ def test_what_is_refused_before_anything_runs(words: list[str], message: str, tm
 
 def test_methods_are_listed() -> None:
     assert "| linear | ours | published |" in invoke("--list").stdout
-    assert "\n- nothing: auto, tree, linear, majority, boosting\n" in invoke("--list").stdout
+    assert "\n- nothing: auto, tree, linear, universal, majority, boosting\n" in invoke("--list").stdout
     listed = json.loads(invoke("--list", "--json").stdout)["methods"]
     assert (listed[0]["name"], listed[0]["needs"]) == ("auto", None)
 

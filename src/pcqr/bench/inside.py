@@ -31,7 +31,7 @@ from pcqr import (
     UniversalRelease,
     transfer,
 )
-from pcqr.bench.outside.task import UNANSWERED, Labels, Points, Run, Task
+from pcqr.bench.outside.task import UNANSWERED, Labels, Run, Task
 from pcqr.errors import DataError, PcqrWarning
 from pcqr.estimators.answering import Release
 from pcqr.hypotheses import DecisionTrees
@@ -48,8 +48,7 @@ Publish = Callable[[Mapping[str, Any]], Any]
 def published(task: Task, make: Publish) -> Labels:
     given = {"epsilon": task.epsilon, "delta": task.delta, "entropy": task.seed, "classes": tuple(range(task.classes))}
     if task.raw is not None:
-        kinds = {name: "categorical" if values.dtype == object else "numeric" for name, values in task.raw.items()}
-        classifier = make(given | {"types": kinds}).fit(task.raw, task.y)
+        classifier = make(given | {"types": _kinds(task.raw)}).fit(task.raw, task.y)
         task.fitted()
         return np.asarray(classifier.predict(task.raw_test), dtype=np.int64)
     classifier = make(given)
@@ -58,28 +57,18 @@ def published(task: Task, make: Publish) -> Labels:
     return np.asarray(classifier.predict(task.X_test), dtype=np.int64)
 
 
-def votes(task: Task, make: Make) -> Labels:
+def one_at_a_time(task: Task, make: Make) -> Labels:
+    """Ask the queries alone."""
     release = _fitted(task, make, len(task.asked))
     task.fitted()
-    return task.among_asked(_answers(release, task.X_test[task.asked]))
-
-
-def votes_then_published(task: Task, make: Make) -> Labels:
-    """All test rows, the queries first."""
-    release = _fitted(task, make, len(task.asked))
-    task.fitted()
-    others = np.setdiff1d(np.arange(len(task.X_test)), task.asked)
-    order = np.concatenate([task.asked, others])
-    labels = np.full(len(order), UNANSWERED, dtype=np.int64)
-    labels[order] = _answers(release, task.X_test[order])
-    return labels
+    return task.among_asked(_answers(release, task.queries, len(task.asked)))
 
 
 def student(task: Task, make: Make) -> Labels:
     """Public rows are the queries, as many as other releases get; what was answered is learned from."""
     rows = task.public[: len(task.asked)]
     release = _fitted(task, make, len(rows))
-    _answers(release, rows)
+    _answers(release, rows, len(rows))
     learner = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1_000))
     try:
         taught: Any = transfer(release, learner)
@@ -102,15 +91,21 @@ def boosting(task: Task) -> Labels:
 
 
 def _fitted(task: Task, make: Make, queries: int) -> Release[Any]:
-    settings = {"epsilon": task.epsilon, "delta": task.delta, "queries": queries}
-    release = make(settings | {"entropy": task.seed, "classes": tuple(range(task.classes))})
-    release.fit(task.X, task.y, public=AssumePublic(task.public))
-    return release
+    settings: dict[str, Any] = {"epsilon": task.epsilon, "delta": task.delta, "queries": queries}
+    settings |= {"entropy": task.seed, "classes": tuple(range(task.classes))}
+    if task.raw is not None:
+        return make(settings | {"types": _kinds(task.raw)}).fit(task.raw, task.y)
+    return make(settings).fit(task.X, task.y, public=AssumePublic(task.public))
 
 
-def _answers(release: Release[Any], X: Points) -> Labels:
-    """A label for each row, asked in order; none for those after a halt."""
-    labels = np.full(len(X), UNANSWERED, dtype=np.int64)
+def _kinds(raw: Mapping[str, Any]) -> dict[str, str]:
+    """Return the kinds of columns, which are known where nothing else is public."""
+    return {name: "categorical" if values.dtype == object else "numeric" for name, values in raw.items()}
+
+
+def _answers(release: Release[Any], X: Any, rows: int) -> Labels:
+    """A label for each of the rows, asked in order; none for those after a halt."""
+    labels = np.full(rows, UNANSWERED, dtype=np.int64)
     try:
         for row, answer in enumerate(release.answers(X)):
             if answer.label is not None:
@@ -127,7 +122,7 @@ def _trees() -> DecisionTrees:
 _RELEASES: Mapping[str, Make] = {
     "agnostic": lambda given: AgnosticRelease(_trees(), **given),
     "subsamp": lambda given: SubsampleAggregate(_trees(), **given),
-    "universal": lambda given: UniversalRelease(_trees(), **given),
+    "universal": lambda given: UniversalRelease(**given),
     "gnmax": lambda given: NoisyMaxAggregate(_trees(), noise="gaussian", **given),
     "lnmax": lambda given: NoisyMaxAggregate(_trees(), noise="laplace", **given),
     "exponential-max": lambda given: NoisyMaxAggregate(_trees(), noise="exponential", **given),
@@ -142,8 +137,7 @@ RUNS: Mapping[str, Run] = {
     "tree": partial(published, make=lambda given: PrivateClassifier(method="tree", **given)),
     "linear": partial(published, make=lambda given: PrivateClassifier(method="linear", **given)),
     "parties": partial(published, make=lambda given: MultipartyClassifier(**given)),
-    **{name: partial(votes, make=make) for name, make in _RELEASES.items()},
-    "universal": partial(votes_then_published, make=_RELEASES["universal"]),
+    **{name: partial(one_at_a_time, make=make) for name, make in _RELEASES.items()},
     **{f"{name}-student": partial(student, make=_RELEASES[name]) for name in ("subsamp", "gnmax", "confident")},
     "majority": majority,
     "boosting": boosting,

@@ -3,7 +3,7 @@
 A user's own method is a class, named as `package.module:Class`:
 
     class Mine:
-        asks = False        # True: `predict` gets the queries alone, as a method that answers by votes would
+        asks = False        # True: `predict` gets the queries alone, as a method that answers one at a time would
 
         def fit(self, X, y, *, public, schema, epsilon, delta, seed): ...
 
@@ -25,13 +25,13 @@ from typing import Literal
 from pcqr.errors import ParameterError
 
 Family = Literal["ours", "peer", "outside", "reference", "own"]
-Kind = Literal["published", "votes", "votes, then published", "student"]
+Kind = Literal["published", "one at a time", "student"]
 
 REPLACE = "replace one record"
 NOT_PRIVATE = "not private"
 SAID = "as its author says"
 
-BUYING = ("auto", "tree", "linear")
+BUYING = ("auto", "tree", "linear", "universal")
 """Of our methods those that buy their predicates where nothing is public."""
 NEEDED: Mapping[str | None, str] = {
     None: "public rows",
@@ -95,22 +95,35 @@ _KNOWN = (
         "published",
         '`PrivateClassifier(method="linear")`: DP gradient descent over predicates',
     ),
-    Method("agnostic", "ours", "votes", "`AgnosticRelease`: relabel, then stable votes"),
-    Method("subsamp", "ours", "votes", "`SubsampleAggregate` (Bassily, Thakkar, Thakurta 2018): stable votes"),
     Method(
-        "universal", "ours", "votes, then published", "`UniversalRelease`: half of the queries by votes, then a tree"
+        "agnostic",
+        "ours",
+        "one at a time",
+        "`AgnosticRelease`: one exact draw of a tree answers, as public rows fix the class",
     ),
-    Method("gnmax", "peer", "votes", "PATE's GNMax (2018): Gaussian noise on the votes"),
-    Method("lnmax", "peer", "votes", "PATE's LNMax (2017): Laplace noise on the votes"),
-    Method("exponential-max", "peer", "votes", "Dwork and Feldman (2018): exponential mechanism on the votes"),
-    Method("confident", "peer", "votes", "PATE's Confident-GNMax (2018): labels where teachers agree"),
-    Method("gibbs", "peer", "votes", "Gibbs prediction (Dagan and Feldman 2020): a fresh draw of a tree for a query"),
-    Method("individual-knn", "peer", "votes", "Ind-kNN (Zhu et al. 2023), every record with a budget of its own"),
     Method(
-        *("individual-knn-removed", "peer", "votes", "Ind-kNN with the papers' own promise"),
+        *("subsamp", "ours", "one at a time"),
+        "`SubsampleAggregate` (Bassily, Thakkar, Thakurta 2018): votes, by a test of stability or with noise on each",
+    ),
+    Method("universal", "ours", "one at a time", "`UniversalRelease()`: the classifier of `auto` answers"),
+    Method("gnmax", "peer", "one at a time", "PATE's GNMax (2018): Gaussian noise on the votes"),
+    Method("lnmax", "peer", "one at a time", "PATE's LNMax (2017): Laplace noise on the votes"),
+    Method("exponential-max", "peer", "one at a time", "Dwork and Feldman (2018): exponential mechanism on the votes"),
+    Method("confident", "peer", "one at a time", "PATE's Confident-GNMax (2018): labels where teachers agree"),
+    Method(
+        "gibbs",
+        "peer",
+        "one at a time",
+        "Gibbs prediction (Dagan and Feldman 2020): a fresh draw of a tree for a query",
+    ),
+    Method(
+        "individual-knn", "peer", "one at a time", "Ind-kNN (Zhu et al. 2023), every record with a budget of its own"
+    ),
+    Method(
+        *("individual-knn-removed", "peer", "one at a time", "Ind-kNN with the papers' own promise"),
         unit="remove one record, which is weaker",
     ),
-    Method("private-knn", "peer", "votes", "Private-kNN (Zhu et al. 2020): the nearest in a secret sample"),
+    Method("private-knn", "peer", "one at a time", "Private-kNN (Zhu et al. 2020): the nearest in a secret sample"),
     Method("parties", "peer", "published", "Hamm, Cao and Belkin (2016): soft votes of parties, a student with noise"),
     Method("subsamp-student", "peer", "student", f"Knowledge transfer: `subsamp` {_LEARNS}"),
     Method("gnmax-student", "peer", "student", f"Knowledge transfer: `gnmax` {_LEARNS}"),

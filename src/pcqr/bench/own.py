@@ -24,12 +24,8 @@ def run(task: Task) -> Labels:
         method.fit(task.raw, task.y, public=None, schema=None, **options)
     task.fitted()
     if getattr(method, "asks", False):
-        return task.among_asked(_plain(method.predict(_rows(X_test, task.asked))))
+        return task.among_asked(_plain(method.predict(task.queries)))
     return _plain(method.predict(X_test))
-
-
-def _rows(X: Any, which: Labels) -> Any:
-    return {name: values[which] for name, values in X.items()} if isinstance(X, dict) else X[which]
 
 
 def _made(name: str) -> Any:

@@ -43,7 +43,7 @@ Lines = Mapping[Method, Sequence[tuple[float, float]]]
 
 
 def draw(path: Path, runs: Sequence[Run]) -> None:
-    """Solid: all test rows; dotted: the queries of a method that answers by votes. What has no figure is left out.
+    """Solid: all test rows; dotted: queries, asked one at a time. What has no figure is left out.
 
     All words stand above a panel or at its right, so that none lies over another or over a line.
     """
@@ -69,13 +69,13 @@ def _panel(axes: Any, table: str, lines: Lines, gap: float) -> None:
         if not method.uses_epsilon:
             draw_without_privacy(axes, points[-1][1], colour=_COLOURS[method.family])
             continue
-        style = {"linestyle": DOTTED} if method.kind == "votes" else {}
+        style = {"linestyle": DOTTED} if method.kind == "one at a time" else {}
         width = BOLD if method.family == "ours" else PLAIN
         colour = _COLOURS[method.family]
         axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker="o", markersize=3, **style)
     _name(axes, lines, gap)
     title, _, question = QUESTIONS.get(table, table).partition(": ")
-    entitle(axes, title, f"{question}; dotted: by votes, on the queries alone; figures: at its largest ε".lstrip("; "))
+    entitle(axes, title, f"{question}; dotted: one query at a time; figures: at its largest ε".lstrip("; "))
 
 
 def _name(axes: Any, lines: Lines, gap: float) -> None:

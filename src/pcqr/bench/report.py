@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,10 @@ from pcqr.bench.runs import Run
 from pcqr.bench.tables import QUESTIONS
 
 MINUS = "–"
+ON_QUERIES = (
+    "On the queries alone, the same for every method: the share of right answers, where a query without an answer "
+    "counts half. Mean ± standard error over runs."
+)
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,11 @@ class Summary:
         """The standard deviation over runs; None for less than two."""
         values = self._values(figure)
         return statistics.stdev(values) if len(values) > 1 else None
+
+    def error(self, figure: str) -> float | None:
+        """The standard error of the mean over runs; None for less than two."""
+        spread = self.spread(figure)
+        return None if spread is None else spread / math.sqrt(len(self._values(figure)))
 
     @property
     def seconds(self) -> float:
@@ -84,10 +94,10 @@ def reading(runs: Sequence[Run]) -> list[str]:
         "In brackets: the accuracy on the rows that got a label, and their share. A row without a label counts as the "
         "label that the method gave most often.",
         "",
-        f"Methods that answer by votes are asked {', '.join(f'{q:,}' for q in queries)} of the test rows, others for "
-        "every seed; teachers are trees of depth 2 over public predicates. All others label all test rows. Seconds are "
-        "those of the processor, to train and to label; megabytes are the most that the process had, libraries and "
-        "table included.",
+        f"Methods that answer one query at a time are asked {', '.join(f'{q:,}' for q in queries)} of the test rows, "
+        "others for every seed; teachers are trees of depth 2 over public predicates. All others label all test rows. "
+        "Seconds are those of the processor, to train and to label; megabytes are the most that the process had, "
+        "libraries and table included.",
     ]
 
 
@@ -104,9 +114,9 @@ def section(table: str, found: Sequence[Summary]) -> list[str]:
     """The tables of one data set."""
     title, _, question = QUESTIONS.get(table, table).partition(": ")
     lines = [f"## {title}{f': {question}' if question else ''}", "", *_matrix(found, _cell, costs=True)]
-    if len({run.rows for each in found for run in each.done}) > 1:
-        lines += ["", "On the queries alone, the same rows for every method:", ""]
-        lines += _matrix(found, _cell_on_queries, costs=False)
+    if any(run.score != run.accuracy for each in found for run in each.done):
+        lines += ["", ON_QUERIES, ""]
+        lines += _matrix(found, _score, costs=False)
     failures = dict.fromkeys((each.method.name, each.failed) for each in found if each.failed is not None)
     lines += ["", *(f"- {name}: {failed}" for name, failed in failures)] if failures else []
     return lines
@@ -136,15 +146,14 @@ def _mark(method: Method) -> str:
 
 
 def _cell(each: Summary) -> str:
-    return _told(each, "accuracy") + _answered(each)
+    return _told(each.mean(), each.spread()) + _answered(each)
 
 
-def _cell_on_queries(each: Summary) -> str:
-    return _told(each, "accuracy_queries")
+def _score(each: Summary) -> str:
+    return _told(each.mean("score"), each.error("score"))
 
 
-def _told(each: Summary, figure: str) -> str:
-    mean, spread = each.mean(figure), each.spread(figure)
+def _told(mean: float | None, spread: float | None) -> str:
     if mean is None:
         return MINUS
     return f"{100 * mean:.1f}" + ("" if spread is None else f" ±{100 * spread:.1f}")

@@ -154,10 +154,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def score(labels: Any, truth: LabelArray, asked: Any) -> dict[str, Any]:
-    """Accuracy on all rows that were asked about, on those that got a label, and on the queries.
+    """Accuracy on all rows that were asked about, on those that got a label, and the score on the queries.
 
-    A row without a label counts as if it had the label that the method has given most often (label 0 where it gave
-    none): anyone who sees its answers can guess as well.
+    In `accuracy` a row without a label counts as if it had the label that the method has given most often (label 0
+    where it gave none): anyone who sees its answers can guess as well. In `score` it counts half.
     """
     given = labels[labels >= 0]
     guess = int(np.bincount(given).argmax()) if given.size else 0
@@ -165,10 +165,11 @@ def score(labels: Any, truth: LabelArray, asked: Any) -> dict[str, Any]:
     about = labels != NOT_ASKED
     right = guessed == truth
     answered = labels >= 0
+    half = np.where(labels == UNANSWERED, 0.5, right)
     return {
         "accuracy": float(right[about].mean()),
         "accuracy_answered": float(right[answered].mean()) if answered.any() else None,
-        "accuracy_queries": float(right[asked].mean()),
+        "score": float(half[asked].mean()),
         "answered": float(answered[about].mean()),
         "rows": int(about.sum()),
     }

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from pcqr.errors import DataError
 from pcqr.files import write_whole
 
 FORMAT = 1
+BEFORE = "accuracy_queries"
+"""A figure in older files, where a query without a label counted as the label that the method gave most often."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,14 @@ class Run:
     """What came of it: figures, or why there are none (`failed`). `limit`: the seconds that it might take.
 
     `accuracy` counts a row without a label as a guess (`pcqr.bench.running.score`), `answered` is the share of `rows`
-    that got one, `accuracy_queries` is that on the queries alone. `processor_seconds` are those of all threads, which
-    unlike the others do not grow when the machine is busy.
+    that got one. `score` is the share of right answers on the queries alone, where a query without a label counts half.
+    `processor_seconds` are those of all threads, which unlike the others do not grow when the machine is busy.
     """
 
     cell: Cell
     accuracy: float | None = None
     accuracy_answered: float | None = None
-    accuracy_queries: float | None = None
+    score: float | None = None
     answered: float | None = None
     rows: int | None = None
     fit_seconds: float | None = None
@@ -68,7 +70,19 @@ class Run:
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> Run:
-        return cls(**{**fields, "cell": Cell(**fields["cell"])})
+        fields = {**fields, "cell": Cell(**fields["cell"])}
+        if BEFORE not in fields:
+            return cls(**fields)
+        guessed = fields.pop(BEFORE)
+        return cls(**fields)._with_score(guessed)
+
+    def _with_score(self, guessed: float | None) -> Run:
+        """Return this run with its score, made of older figures; without, where they do not say it."""
+        if self.answered is None or self.rows is None or self.answered == 1.0:
+            return replace(self, score=guessed)
+        if self.rows > self.cell.queries:  # some of all test rows have no label, and which is not known
+            return self
+        return replace(self, score=self.answered * (self.accuracy_answered or 0.0) + 0.5 * (1.0 - self.answered))
 
     @property
     def has_begun(self) -> bool:

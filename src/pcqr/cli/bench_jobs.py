@@ -38,7 +38,7 @@ class Bench:
     ] = field(default_factory=list)
     runs: Annotated[int, typer.Option(min=1, help="Runs of each: seeds 0, 1, …")] = 3
     seeds: Annotated[str | None, typer.Option(help="These seeds instead, e.g. '3,4'.")] = None
-    queries: Annotated[int, typer.Option(min=1, help="How many queries methods answer that vote.")] = 500
+    queries: Annotated[int, typer.Option(min=1, help="How many queries methods get that answer one at a time.")] = 500
     public_rows: Annotated[
         int | None,
         typer.Option(

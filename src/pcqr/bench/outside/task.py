@@ -54,7 +54,7 @@ class Column:
 class Task:
     """The private records, all that is public, and what is asked for.
 
-    `public` rows have no labels. `asked` are places among the test rows: the queries of a method that answers by votes.
+    `public` rows have no labels. `asked` are places among the test rows: what is asked of methods that answer queries.
     `predicates` are public questions (column, cut): does x[column] exceed the cut? They are made of the public rows.
     `settings` are what pcqr has found for the method from public numbers. Where nothing is public, `raw` and `raw_test`
     are the cells by columns, numbers with NaN for gaps or texts with None for gaps. Then only what is not private may
@@ -104,6 +104,13 @@ class Task:
             seed=run["seed"],
             settings=run["settings"],
         )
+
+    @property
+    def queries(self) -> Any:
+        """The test rows that are asked: as they are encoded or, where nothing is public, their cells by columns."""
+        if self.raw_test is None:
+            return self.X_test[self.asked]
+        return {name: values[self.asked] for name, values in self.raw_test.items()}
 
     @property
     def records(self) -> int:
