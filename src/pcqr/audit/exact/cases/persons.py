@@ -1,7 +1,7 @@
 """Persons instead of records: all rows of one are replaced, by fewer or by more, and everything else stays.
 
-The cases of other rooms on tables of persons: votes, committees, published trees, a step of the linear classifier, cuts
-and relabelling on one row of each.
+The cases of other rooms on tables of persons: votes with either noise, committees, published trees and answers by
+them, a step of the linear classifier, cuts and relabelling on one row of each.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from pcqr.audit.exact.cases.classifiers import (
     gradient_step_plan,
 )
 from pcqr.audit.exact.cases.committees import KINDS, poll_case
+from pcqr.audit.exact.cases.peers import noisy_max_case
 from pcqr.audit.exact.cases.predicates import TreeOnCuts, cuts_stage, trees_on
-from pcqr.audit.exact.cases.publication import sspp_case
+from pcqr.audit.exact.cases.publication import direct_case, sspp_case
 from pcqr.audit.exact.cases.tables import Pairs, Record, Table
 from pcqr.audit.exact.cases.votes import DISSENTING, ONE_SIDED, UNANIMOUS, ag_priv_cl_case, sub_samp_case, votes_case
 from pcqr.audit.exact.verify import Case
@@ -34,6 +35,7 @@ from pcqr.audit.shown import in_full
 from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
+from pcqr.mechanisms.noisy_max import ExponentialMax
 from pcqr.plan import Context, DrawStage, VoteStage, account
 from pcqr.records import InMemory, Persons
 
@@ -111,6 +113,7 @@ def person_cases(*, full: bool) -> Iterator[Case]:
     rounds = 3 if full else 2
     yield about_persons(sub_samp_case(Thresholds(), VoteStage(3, 3, 3, None, ONE_SIDED), three, rounds))
     yield about_persons(sub_samp_case(Thresholds(), VoteStage(4, 3, 3, None, ONE_SIDED), four, rounds))
+    yield about_persons(noisy_max_case(ExponentialMax(0.5), 2, three))
     for kind in KINDS:
         if kind.hypotheses.labels == 2:
             common: tuple[Person, ...] = (kind.common[:2], kind.common[2:], kind.common[:1])
@@ -118,11 +121,12 @@ def person_cases(*, full: bool) -> Iterator[Case]:
             pairs = replacing_the_last_person(common if full else common[:2], lasts)
             yield about_persons(poll_case(kind.name, kind.hypotheses, 2, pairs, kind.menu))
     two = replacing_the_last_person((OF_TWO_MINDS,), LASTS)
+    many = replacing_the_last_person((ONCE,) * 20, LASTS)
     for depth in (1, 2) if full else (1,):
         trees = DecisionTrees(depth=depth, predicates=CUTS)
-        many = replacing_the_last_person((ONCE,) * 20, LASTS)
         for pairs in (two, many):
             yield about_persons(sspp_case(trees, DrawStage(0.5), None, pairs), f", depth {depth}")
+    yield about_persons(direct_case(DecisionTrees(depth=1, predicates=CUTS), DrawStage(0.5), many))
     yield about_persons(counted_case(counted(0.5, 4.0), 2, two))
     for features, bound in ((FERNS, 16), (UNEVEN_FERNS, 8)):
         few = two if full else two[:4]
