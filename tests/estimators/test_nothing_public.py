@@ -100,6 +100,22 @@ def test_columns_far_from_0_are_cut_where_the_records_are() -> None:
     assert classifier.n_features_in_ == 3
 
 
+def test_that_all_columns_of_a_frame_are_numbers_is_assumed_public() -> None:
+    frame = pd.DataFrame(NUMBERS, columns=["a", "b", "c"])
+    trees = DecisionTrees(depth=1, predicates=(Predicate(0, 303.0),))
+    schema = Schema(tuple(Column(name, cuts=[303.0]) for name in frame.columns))
+    for table, parameters, is_assumed in (
+        ({"X": frame}, {}, True),  # one text in it, and it would be read by kinds
+        ({"X": frame}, {"types": dict.fromkeys(frame.columns, "numeric")}, False),
+        ({"X": NUMBERS, "public": NUMBERS[:40] + 1.0}, {}, False),
+        ({"X": frame, "schema": schema}, {}, False),
+        ({"X": frame}, {"trees": trees, "method": "tree"}, False),
+        ({"X": NUMBERS}, {}, False),
+    ):
+        classifier = PrivateClassifier(2.0, entropy=0, **parameters).fit(y=ABOVE, **table)
+        assert (TYPES_ARE_PUBLIC in classifier.guarantee_.assumptions) == is_assumed
+
+
 def test_below_the_limit_nothing_is_looked_at() -> None:
     few = FRAME[:2_000]
     with pytest.warns(NothingPublic, match=r"powers of √2.* the texts of 'job' say is not used.* 30 will do"):

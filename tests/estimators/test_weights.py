@@ -220,6 +220,18 @@ def test_tables_in_parts_are_refused_before_they_are_read(given: dict[str, Any],
 
 
 @pytest.mark.parametrize("given", [{"class_weight": "balanced"}, {"class_weight": {1: 3}}, {"weighted": True}])
+def test_more_rows_than_weights_can_be_added_up_for_are_refused_at_no_cost(
+    given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = np.ones(3_000) if given.pop("weighted", False) else None
+    monkeypatch.setattr("pcqr.records.weighted.MOST_WEIGHTED", 2_999)
+    classifier = made(method="tree", **given)
+    with pytest.raises(DataError, match="at most 2,999 rows with weights"):
+        classifier.fit(X, Y, public=PUBLIC, sample_weight=weights)
+    assert classifier.has_spent is False
+
+
+@pytest.mark.parametrize("given", [{"class_weight": "balanced"}, {"class_weight": {1: 3}}, {"weighted": True}])
 def test_weights_are_added_up_on_the_cpu(given: dict[str, Any]) -> None:
     weights = np.ones(3_000) if given.pop("weighted", False) else None
     with pytest.warns(NoGpu, match="weights are added up"):

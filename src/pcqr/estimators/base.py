@@ -194,6 +194,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
                 check_width(public, table.width)
             shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
             known = Known(table.size, table.width, shown, schema, has_row_weights=sample_weight is not None)
+            typed = self._of_types(X, known) if raw is None else raw.assumptions
             known = self._supposed(known if raw is None else known.of(raw.columns))
             hypotheses = self._prepared(hypotheses, known)
             hypotheses.check_width(known.features)
@@ -203,8 +204,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
                 check_public(shown, records)
             if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
                 assumptions += (PUBLIC_POINTS,)
-            assumptions += self._assumed(known) + self._guessed(known)
-            assumptions += (() if raw is None else raw.assumptions) + (() if schema is None else schema.cost)
+            assumptions += (*self._assumed(known), *self._guessed(known), *typed, *(schema.cost if schema else ()))
             hypotheses = hypotheses.with_labels(names.shape[0])
             known = self._with_maps(hypotheses, known)
             given = Given(
@@ -444,6 +444,10 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawTable | None:  # noqa: ARG002
         """Return `X` as columns of kinds, for an estimator that can do with nothing public, if its columns have any."""
         return None
+
+    def _of_types(self, X: Any, known: Known) -> tuple[str, ...]:  # noqa: ARG002
+        """Return what is assumed of the types of the columns of `X`, which was not read by kinds."""
+        return ()
 
     def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:  # noqa: ARG002
         """Return the columns whose kinds are declared, for such an estimator."""

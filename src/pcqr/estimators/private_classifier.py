@@ -55,11 +55,11 @@ from pcqr.records.parted import Parted
 from pcqr.records.parted.parquet import RawParquet
 from pcqr.records.parted.source import RawParted
 from pcqr.records.predicates import Predicates
-from pcqr.records.weighted import ByLabel, WeighedRows, weighed
+from pcqr.records.weighted import WHOLE, ByLabel, WeighedRows, weighed
 from pcqr.release.account import AccountLike
 from pcqr.schema import Schema
 from pcqr.schema.cells import listed
-from pcqr.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, raw_columns
+from pcqr.schema.raw import TYPES_ARE_PUBLIC, RawColumn, RawInMemory, RawKind, RawTable, raw_columns
 from pcqr.schema.stand_in import cut_further, has_cuts, stand_in_rows
 
 ON_A_GRID = "cuts at powers of √2, which suit no table in particular"
@@ -338,6 +338,10 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             return None
         return RawInMemory(X, self.types or {}) if self.types is not None or not is_of_numbers(X) else None
 
+    def _of_types(self, X: Any, known: Known) -> tuple[str, ...]:
+        """A frame of numbers would be read by kinds if one of its columns were of another type."""
+        return (TYPES_ARE_PUBLIC,) if self._is_uninformed(known) and has_names(X) else ()
+
     def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:
         if self.types is None or hypotheses.is_fixed:
             return ()
@@ -513,6 +517,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
     def _weighed(self, records: Records, names: LabelArray) -> Records:
         by_label = declared_weights(self.class_weight, names.tolist())
+        if self._is_balanced:  # refused now if at all: once the labels are counted, ε is spent
+            weighed(records, (WHOLE,) * names.shape[0])
         return records if by_label is None else weighed(records, by_label)
 
     def _find_gpu(self, *, weighed: bool) -> str | None:
