@@ -11,21 +11,42 @@ import pytest
 from support.releases import Forbidden, steps
 
 import pcqr
-from pcqr import AgnosticRelease, ParameterError, SemiPrivateLearner
+from pcqr import AgnosticRelease, ParameterError, SemiPrivateLearner, registry
 from pcqr.algorithms.unv_priv_cl import answered_by_draw
+from pcqr.datasets import write_table
 from pcqr.entropy import SeededEntropy
 from pcqr.estimators.answering import first_batch_cost
-from pcqr.hypotheses import DecisionTrees, Finite, Halfspaces, Intervals, Rectangles, Stumps, Thresholds
+from pcqr.hypotheses import (
+    DecisionTrees,
+    Finite,
+    Halfspaces,
+    Intervals,
+    Rectangles,
+    Stumps,
+    Thresholds,
+    UnionsOfIntervals,
+)
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.plan import Aim, Budget, ClassifierPlan, Context, DrawStage, VotingPlan, account
 from pcqr.planning import Request
 from pcqr.planning.questions.options import plan_ag_priv_cl
 from pcqr.planning.releases import plan_direct
-from pcqr.records import InMemory
+from pcqr.records import InMemory, ParquetTable
+from pcqr.schema import Column, Schema
+from pcqr.unit import PERSON
 
 FIXED = (Stumps(cuts=(0.2, 0.4, 0.6)), Finite([Threshold(0.4), Threshold(0.8), Threshold(0.4, up=False)]))
-OPEN: tuple[HypothesisClass, ...] = (Thresholds(), Intervals(), Stumps(), Halfspaces(), Rectangles())
+
+
+class Mine(Thresholds):
+    """A class of the user's own, which says nothing of its members."""
+
+
+OPEN: tuple[HypothesisClass, ...] = (
+    *(Thresholds(), Intervals(), UnionsOfIntervals(2), Stumps(), Halfspaces(), Rectangles()),
+    *(DecisionTrees(depth=1), Mine()),
+)
 PUBLIC = np.linspace(0.0, 1.0, 101)[:, None]
 
 
@@ -39,6 +60,12 @@ def request(hypotheses: HypothesisClass, public: int | None = None) -> Request:
         aim=Aim(20, 0.1, 0.05),
         public=public,
     )
+
+
+def test_no_class_of_the_library_was_forgotten() -> None:
+    """A new class stands here among those that may answer, or among those that must not."""
+    classes = {registry.resolve(family.make) for family in registry.classes()}
+    assert {made for made in classes if not made.only_learns} == {type(made) for made in (*FIXED, *OPEN)} - {Mine}
 
 
 @pytest.mark.parametrize("hypotheses", FIXED, ids=lambda made: type(made).__name__)
@@ -116,6 +143,27 @@ def test_public_rows_do_not_fix_a_class_of_points(hypotheses: HypothesisClass) -
 def test_who_asks_for_votes_gets_votes(parameters: dict[str, Any]) -> None:
     plan = AgnosticRelease(FIXED[0], epsilon=4.0, queries=20, **parameters).plan(5_000, 1)
     assert isinstance(plan, VotingPlan)
+
+
+@pytest.mark.parametrize("hypotheses", [*FIXED, DecisionTrees(depth=1)], ids=lambda made: type(made).__name__)
+def test_persons_and_tables_in_parts_are_answered_by_one_draw_too(hypotheses: HypothesisClass, tmp_path: Path) -> None:
+    X, y = steps(6_000)
+    public = PUBLIC if isinstance(hypotheses, DecisionTrees) else None
+    release = AgnosticRelease(hypotheses, epsilon=4.0, queries=3, entropy=0)
+    release.fit(X, y, public=public, groups=np.arange(6_000) // 2)
+    assert isinstance(release.plan_, ClassifierPlan)
+    assert release.guarantee_.unit == PERSON
+    assert (release.guarantee_.is_pure, release.n_records_) == (True, 3_000)
+    assert release.plan_.draw == AgnosticRelease(hypotheses, epsilon=4.0, queries=3).plan(3_000, 1, public).draw
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")
+    for number, rows in enumerate(np.array_split(np.arange(6_000), 3)):
+        write_table(tmp_path / f"{number}.parquet", {"x": X[rows, 0].tolist(), "y": y[rows].astype(int).tolist()})
+    schema = Schema((Column("x", bounds=(0.0, 1.0)),))
+    parted = AgnosticRelease(hypotheses, epsilon=4.0, queries=3, entropy=0)
+    parted.fit(ParquetTable(tmp_path, label="y"), schema=schema)
+    in_memory = AgnosticRelease(hypotheses, epsilon=4.0, queries=3, entropy=0).fit({"x": X[:, 0]}, y, schema=schema)
+    assert parted.plan_.stage == in_memory.plan_.stage
+    assert parted.predict({"x": PUBLIC[:, 0]}).tolist() == in_memory.predict({"x": PUBLIC[:, 0]}).tolist()
 
 
 def test_a_kept_release_goes_on_and_holds_no_secret(tmp_path: Path) -> None:
