@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from support.frozen import audited, differences, frozen
 
 from pcqr.algorithms.ensemble import Teachers
 from pcqr.audit.exact import Case, shipped_cases, verify
@@ -16,6 +17,7 @@ from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses.committees import kinds, trained
 
 FAST = shipped_cases()
+FROZEN = frozen()["audit"]
 
 
 @pytest.mark.parametrize("case", FAST, ids=lambda case: case.name)
@@ -25,6 +27,7 @@ def test_a_shipped_case_holds(case: Case) -> None:
     assert found.epsilon > 0 or found.curve[0][1] > 0, "neighbours differ at all"
     deltas = [delta for _, delta in found.curve]
     assert deltas == sorted(deltas, reverse=True)
+    assert differences(FROZEN.get(case.name, {}), audited(found)) == [], "the figures that tests/frozen.json has of it"
 
 
 def test_names_tell_cases_apart_and_the_full_set_is_larger() -> None:
