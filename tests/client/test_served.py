@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import httpx
 import numpy as np
 import pytest
 from support.certificates import certificate
-from support.kept import ESTIMATORS, HARD, QUERIES, kept, reopened
+from support.kept import AT_FIT, ESTIMATORS, HARD, QUERIES, kept, reopened
 from support.serving import CLINIC, clinic, clinic_place, model_place, release_place, running, serving
 
 import pcqr
@@ -52,6 +53,26 @@ def test_a_release_that_is_served_is_the_release(tmp_path: Path) -> None:
         truth = ["ill" if age > 60 else "well" for age in queries["age"]]
         assert remote.score(queries, truth) == local.score(queries, truth) == 1.0
         assert not remote.is_published_
+    local.close()
+
+
+@pytest.mark.parametrize("name", AT_FIT)
+def test_a_release_without_votes_is_served_and_its_classifier_where_it_is_shown(name: str, tmp_path: Path) -> None:
+    kept(tmp_path / "served", name)
+    kept(tmp_path / "here", name)
+    local: Any = reopened(tmp_path / "here")
+    is_shown = name == "published at fit"
+    with serving(release_place(tmp_path / "served")) as address, pcqr.connect(address) as remote:
+        assert remote.guarantee_ == replace(local.guarantee_, rho=None)  # which is for accounts
+        assert remote.preview(QUERIES) == local.preview(QUERIES)
+        assert list(remote.answers(QUERIES)) == list(local.answers(QUERIES))
+        assert (remote.queries_answered_, remote.unstable_left_) == (0, None)
+        assert remote.is_published_ == is_shown
+        told = httpx.get(f"{address}/v1/releases/ages").json()
+        assert (told["state"], told["shows_classifier"]) == ("published", is_shown)
+        assert (told["rules"] is not None, told["picture"] is not None) == (is_shown, is_shown)
+        picture = httpx.get(f"{address}/v1/releases/ages/picture.svg")
+        assert picture.status_code == (200 if is_shown else 404)
     local.close()
 
 

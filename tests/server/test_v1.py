@@ -52,6 +52,7 @@ def test_everything_that_is_served_is_listed(client: httpx.Client) -> None:
     assert clinic["state"] == "open"
     assert clinic["left"]["unstable"] >= 1
     assert (tree["kind"], tree["state"], tree["spent"]) == ("model", "published", None)
+    assert (clinic["shows_classifier"], tree["shows_classifier"]) == (False, True)
 
 
 def test_a_release_has_its_plan_and_a_model_its_rules_and_picture(client: httpx.Client) -> None:
@@ -433,7 +434,7 @@ def test_a_universal_release_publishes_over_http(tmp_path: Path) -> None:
         told = client.post("/v1/releases/ages/ask", json={"x": x}).json()
         assert told["answers"][-1]["kind"] == "published"
         told = client.get("/v1/releases/ages").json()
-        assert told["state"] == "published"
+        assert (told["state"], told["shows_classifier"]) == ("published", True)
         assert "predict" in told["rules"]
         assert client.get(told["picture"]).status_code == 200
 

@@ -311,9 +311,9 @@ class Remote:
 
     @property
     def is_published_(self) -> bool:
-        """Has the release published a classifier, which answers for ever?"""
+        """Has the release published a classifier, which answers for ever? Not one that stays inside."""
         facts = self._facts()
-        return facts.kind == "model" or facts.state == "published"
+        return facts.kind == "model" or (facts.state == "published" and facts.shows_classifier)
 
     def close(self) -> None:
         """Close the connection. The next question opens another one."""

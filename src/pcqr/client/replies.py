@@ -53,6 +53,7 @@ class Facts:
     left: Usage
     planned: int | None
     on_unstable: Literal["abstain", "random"]
+    shows_classifier: bool
     most_rows: int
     unstable_share: float | None
     unstable_range: tuple[float, float] | None
@@ -107,6 +108,7 @@ def facts_of(value: Any) -> Facts:
         left=usage_of(_needed(entries, "left"), "left") if is_release else Usage(None, None),
         planned=None if planned is None else read_count(planned, "planned_queries"),
         on_unstable=_choice(entries, "on_unstable", ("abstain", "random")) if is_release else "abstain",
+        shows_classifier=entries.get("shows_classifier") is not False,
         most_rows=max(1, read_count(_needed(entries, "most_rows"), "most_rows")),
         unstable_share=shares[0],
         unstable_range=between,

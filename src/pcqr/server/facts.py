@@ -133,6 +133,7 @@ def _release_facts(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]
         "planned_queries": release.plan_.queries,
         "records": release.n_records_,
         "on_unstable": getattr(release, "on_unstable", "abstain"),
+        "shows_classifier": served.shows_classifier,
         **_state_if_known(served, for_holder=for_holder),
     }
 
@@ -149,4 +150,5 @@ def _model_facts(served: ServedModel) -> dict[str, Any]:
         "planned_queries": None,
         "records": model.provenance.records,
         "on_unstable": None,
+        "shows_classifier": True,
     }

@@ -103,6 +103,11 @@ class ServedRelease:
         return guarantee.assuming(*(each.assumption for each in self.adoptions))
 
     @property
+    def shows_classifier(self) -> bool:
+        """May the classifier be shown, once there is one? Not with shows="answers", nor one drawn in place of votes."""
+        return hasattr(type(self.release), "hypothesis_") and getattr(self.release, "shows", "") != "answers"
+
+    @property
     def published(self) -> PublishedModel | None:
         """The classifier, once it is public: it stays what it is."""
         if self._published is None and getattr(self.release, "is_published_", False):

@@ -81,6 +81,9 @@ class ReleaseFacts(BaseModel):
     on_unstable: Literal["abstain", "random"] | None = Field(
         description="What its `answer` says where the vote was unstable: nothing, or the coin. null for a model."
     )
+    shows_classifier: bool = Field(
+        description="Is its classifier public, once it answers? Else it stays inside, and gives labels alone."
+    )
     most_rows: int = Field(description="The most rows that a request may have.")
     most_bytes: int = Field(description="The most bytes that the body of a request may have.")
 

@@ -57,7 +57,8 @@ const hint = () =>
   );
 
 function costOf(one) {
-  if (one.kind === "model" || one.state === "published") return "Costs nothing: the classifier is public.";
+  if (one.kind === "model") return "Costs nothing: the classifier is public.";
+  if (one.state === "published") return "Costs nothing: its classifier is paid for.";
   if (one.state === "halted") return "Costs nothing.";
   if (!one.left) return "";
   if (one.left.unstable === null) return one.left.queries === null ? "Costs nothing." : "Uses up one query.";

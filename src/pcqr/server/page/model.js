@@ -9,11 +9,16 @@ export async function model(one) {
   if (one.kind === "release" && one.state !== "published") {
     return notice(
       "There is no published model",
-      publishes(one)
+      publishes(one) && one.shows_classifier
         ? "This release publishes a classifier after its last vote. It will be shown here, and anybody may keep it."
         : "This release gives single answers and publishes no classifier.",
     );
   }
+  if (!one.shows_classifier)
+    return notice(
+      "The classifier is not shown",
+      "It answers every query, and stays inside the release. Who asks often enough can still find it out.",
+    );
   const facts = await api.release(one.name);
   const drawn = facts.picture ? await api.picture(one.name).catch(asRefusal) : null;
   return [

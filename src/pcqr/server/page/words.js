@@ -76,10 +76,10 @@ const STATES = { open: "Open", published: "Published", halted: "Exhausted", fail
 export const stateName = (state) => own(STATES, state) ?? state;
 
 // What a release or a model is doing now, in a sentence.
-export function standing({ kind, state, left }) {
+export function standing({ kind, state, left, shows_classifier: isShown }) {
   if (kind === "model") return "It answers any number of queries, and nothing is used up.";
   if (state === "published")
-    return "Its classifier is public: it answers any number of queries, and nothing is used up.";
+    return `Its classifier ${isShown ? "is public" : "stays inside"}: it answers any number of queries, and nothing is used up.`;
   if (state === "halted") return "It is exhausted. Queries that were asked before still get their answer.";
   if (state === "failed")
     return "Its log cannot be read or written now. The server tries again. If this lasts, tell the data holder.";
@@ -99,8 +99,8 @@ const KINDS = {
   },
   published: {
     name: "published",
-    meaning: "The published classifier gave this label. It gives everybody the same one, for ever.",
-    cost: "It cost nothing: the classifier is public.",
+    meaning: "A private classifier gave this label. It gives everybody the same one, for ever.",
+    cost: "It cost nothing: the classifier was paid for when it was made.",
   },
   repeated: {
     name: "repeated",
