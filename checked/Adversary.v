@@ -39,6 +39,16 @@ Definition interactively_private {D Query Answer : Type} (adjacent : D -> D -> P
     (n : nat) (m : Memory),
   private adjacent eps delta (fun S => bind (M S) (fun b => talk move hear b n [] m)).
 
+(* The definition refuses something: a mechanism that tells the record is private for no eps and no delta below 1. *)
+Example telling_is_not_private eps delta : delta < 1 ->
+  ~ interactively_private (fun _ _ : bool => True) eps delta (fun S => ret (fun (_ : list (unit * bool)) (_ : unit) => ret S)).
+Proof.
+  intros H P.
+  pose proof (P (option bool) (fun m => ret (m, Some tt)) (fun _ _ a => Some a) 1%nat None true false I
+    (fun m => match m with Some true => 1 | _ => 0 end)) as G.
+  cbn in G. assert (1 <= exp eps * 0 + delta); [apply G|lra]. intros [[|]|]; lra.
+Qed.
+
 (* An adversary without coins who remembers everything: the law of the transcript. *)
 Definition transcript_of {D Query Answer : Type} (M : D -> law (behaviour Query Answer))
     (adversary : list (Query * Answer) -> Query) (n : nat) (S : D) : law (list (Query * Answer)) :=

@@ -360,3 +360,15 @@ Section Stumps.
     - intros past. apply (sspp_exactly_is_private eqb). exact eta_publish_nonneg.
   Qed.
 End Stumps.
+
+(* Ten records, five of them in the sub-sample, three teachers that always say 1, one feature. *)
+Example a_release_of_ten_records : exists M : (nat -> point * bool) ->
+    law (behaviour point (answer (Reply := reply (decision nat) (order 2)) (Classifier := triple))),
+  interactively_private (adjacent 10) (amplified 10 5 (2 * ln (1 + exp (1 / 10)) + (1 / 2 + INR 2 * (2 * (1 / 4)))) + 2 * (1 / 10))
+    (INR 5 / INR 10 * tail (1 / 2) 20) M.
+Proof.
+  assert (P1 : 0 < 1 / 2) by lra. assert (P2 : 0 < 1 / 4) by lra.
+  exists (universal 10 5 3 (fun _ (_ : unit) (_ : point) c => Nat.eqb c 1) (ret (fun _ => tt)) (1 / 2) (1 / 4) 20 2 P1 P2 (alike 1)
+    (uniform_order 2) (relabelled_by_stumps 1 Nat.lt_0_1 (1 / 10)) (stumps_due 2 30) (stumps_publish 1 Nat.lt_0_1 (1 / 10))).
+  apply unv_priv_cl_of_stumps; try lra; lia.
+Qed.

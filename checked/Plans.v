@@ -36,14 +36,15 @@ Section Plans.
       end.
   End Induction.
 
-  (* everything shown, by the history before the plan; a choice beyond the options is the first *)
+  (* everything shown, the history before the plan included; options are numbered from 0, which is `first`, and so is a number
+     beyond them *)
   Fixpoint run (p : plan) (S : D) (h : history) : law history :=
     match p with
     | Stage show _ _ => image (fun o => o :: h) (show h S)
     | Sequence parts => (fix all (l : list plan) (h : history) : law history :=
         match l with [] => ret h | p :: l => bind (run p S h) (all l) end) parts h
     | Branch choose first others =>
-        nth (choose h) (map (fun p => run p S h) others) (run first S h)
+        match choose h with O => run first S h | Datatypes.S j => nth j (map (fun p => run p S h) others) (run first S h) end
     end.
 
   Fixpoint sum_of (l : list R) : R := match l with [] => 0 | x :: l => x + sum_of l end.
@@ -108,18 +109,17 @@ Section Plans.
     - intros [H1 H2] h S S' A. cbn [run eps_of delta_of].
       pose proof (largest_first (eps_of first) (map eps_of others)) as E0.
       pose proof (largest_first (delta_of first) (map delta_of others)) as D0.
-      assert (G : forall j, close (largest (eps_of first) (map eps_of others)) (largest (delta_of first) (map delta_of others))
-        (nth j (map (fun p => run p S h) others) (run first S h)) (nth j (map (fun p => run p S' h) others) (run first S' h))).
-      2: apply G.
-      intros j. destruct (Nat.lt_ge_cases j (length others)) as [L|L].
+      assert (FIRST : close (largest (eps_of first) (map eps_of others)) (largest (delta_of first) (map delta_of others)) (run first S h) (run first S' h)).
+      { apply close_weaken with (eps_of first) (delta_of first); [exact E0|exact D0|]. now apply IHf. }
+      destruct (choose h) as [|j]; [exact FIRST|].
+      destruct (Nat.lt_ge_cases j (length others)) as [L|L].
       + rewrite (map_nth (fun p => run p S h) others first), (map_nth (fun p => run p S' h) others first).
         pose proof (nth_In others first L) as I. set (p := nth j others first) in *.
         apply close_weaken with (eps_of p) (delta_of p).
         * apply largest_in. now apply in_map.
         * apply largest_in. now apply in_map.
         * rewrite Forall_forall in IHo. apply IHo; [exact I| |exact A]. now apply (sound_in others).
-      + rewrite !nth_overflow by (rewrite map_length; exact L).
-        apply close_weaken with (eps_of first) (delta_of first); [exact E0|exact D0|]. now apply IHf.
+      + rewrite !nth_overflow by (rewrite map_length; exact L). exact FIRST.
   Qed.
 
   (* ---- path by path ---- *)
