@@ -141,6 +141,8 @@ def test_a_class_a_pin_or_the_vote_ask_for_the_papers_algorithm(votes: dict[str,
     assert not asked.is_at_once
     assert isinstance(asked.plan(100_000, 1), UniversalPlan)
     assert not asked.__sklearn_tags__().classifier_tags.multi_class
+    with pytest.raises(ParameterError, match="`plan` says what these would do"):
+        asked.dry_run(100_000)
 
 
 def test_so_does_paper_mode() -> None:

@@ -488,6 +488,9 @@ class UniversalRelease(RelabellingRelease[Any]):
         self, records: int, public: Any = None, schema: Schema | None = None, *, persons: bool = False
     ) -> DryRun:
         """Return what a `fit` that publishes at once would do, with what it would be made of. Nothing is spent."""
+        if not self.is_at_once:
+            allowed = "None, with no parameter that asks for votes: `plan` says what these would do"
+            raise ParameterError("hypotheses", allowed, self.hypotheses)
         return self._classifier().dry_run(records, public, schema, persons=persons)
 
     @property
