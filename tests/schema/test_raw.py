@@ -87,15 +87,35 @@ def test_declared_kinds_count_more_than_types() -> None:
     assert contents(table)["born"] == ["1990-01-02", "1970-01-01", None]
 
 
-def test_folders_are_columns_of_texts_and_files_must_have_the_same_types(tmp_path: Path) -> None:
+def test_folders_are_columns_of_texts_and_files_must_have_types_of_one_kind(tmp_path: Path) -> None:
     for name, part in (("a", TABLE), ("b", TABLE)):
         (tmp_path / f"town={name}").mkdir()
         pq.write_table(part.select(["age"]), tmp_path / f"town={name}" / "0.parquet")
     table = RawParquet(ParquetParts.of(tmp_path), {})
     assert contents(table)["town"] == ["a"] * 3 + ["b"] * 3
     pq.write_table(pa.table({"age": ["old"]}), tmp_path / "town=b" / "0.parquet")
-    with pytest.raises(DataError, match="column 'age' has the same type"):
+    with pytest.raises(DataError, match="column 'age' has types of one kind"):
         RawParquet(ParquetParts.of(tmp_path), {})
+    declared = RawParquet(ParquetParts.of(tmp_path), {"age": "categorical"})
+    assert contents(declared)["age"] == ["30", None, "50", "old"]
+    assert contents(RawParquet(ParquetParts.of(tmp_path), {}, drop=["age"])) == {"town": ["a"] * 3 + ["b"]}
+
+
+def test_types_of_one_kind_may_differ_from_file_to_file(tmp_path: Path) -> None:
+    """One gap, and a library writes integers as floats."""
+    born = datetime.date(1990, 1, 2)
+    for place, (number, text, date) in enumerate(
+        (
+            (pa.int64(), pa.string(), pa.date32()),
+            (pa.float64(), pa.large_string(), pa.timestamp("us")),
+            (pa.int8(), pa.dictionary(pa.int32(), pa.string()), pa.timestamp("ns", tz="UTC")),
+        )
+    ):
+        columns = {"age": pa.array([30]).cast(number), "job": pa.array(["cook"]).cast(text)}
+        pq.write_table(pa.table(columns | {"born": pa.array([born]).cast(date)}), tmp_path / f"{place}.parquet")
+    table = RawParquet(ParquetParts.of(tmp_path), {})
+    assert [column.kind for column in table.columns] == ["numeric", "categorical", "date"]
+    assert contents(table) == {"age": [30.0] * 3, "job": ["cook"] * 3, "born": [7306.0] * 3}
 
 
 def test_a_file_of_gaps_alone_has_no_say_in_the_type(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pcqr.schema.cells import distinct
 from pcqr.schema.column import Column, Entries
 from pcqr.schema.label_column import LabelColumn
 from pcqr.schema.parquet import arrow, of_the_table, reading_parquet
-from pcqr.schema.raw import RawKind, RawTable, Texts, raw_columns, texts_of
+from pcqr.schema.raw import RawKind, RawTable, Texts, kind_of, raw_columns, texts_of
 from pcqr.schema.table import CompactTable, check_header, declared_columns
 
 PART_ROWS = 1 << 18
@@ -135,23 +135,21 @@ class ParquetParts:
                     batch.validate(full=True)
                     yield batch
 
-    def types(self) -> dict[str, str]:
+    def types(self) -> dict[str, tuple[str, ...]]:
         """Return what the files call the types of the columns; texts, where the names of folders say a column.
 
-        A file in which a column has no cell but gaps may not know its type.
+        A file in which a column has no cell but gaps may not know its type: it has no say where another one does.
         """
-        found = dict.fromkeys(self.columns, _UNKNOWN)
+        found: dict[str, dict[str, None]] = {name: {} for name in self.columns}
         for file in self.files:
             with reading_parquet(self.name) as parquet:
                 schema = parquet.read_schema(file)
             for name in self.columns:
-                own = str(schema.field(name).type) if name in schema.names else "string"
-                if found[name] == _UNKNOWN:
-                    found[name] = own
-                elif own not in (found[name], _UNKNOWN):
-                    allowed = f"files in which column {name!r} has the same type; write them anew with one"
-                    raise DataError(self.name, allowed, "files with different ones")
-        return found
+                found[name][str(schema.field(name).type) if name in schema.names else "string"] = None
+        for called in found.values():
+            if len(called) > 1:
+                called.pop(_UNKNOWN, None)
+        return {name: tuple(called) for name, called in found.items()}
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -245,13 +243,17 @@ class RawParquet(RawTable):
     ParameterError
         When a kind is none, or declared for no column.
     DataError
-        When the type of a column does not say its kind, or files have different types.
+        When the type of a column does not say its kind, or the types that files have for it say different ones.
     """
 
     def __init__(self, parts: ParquetParts, kinds: Mapping[str, RawKind], drop: Collection[str] = ()) -> None:
-        types = {name: found for name, found in parts.types().items() if name not in drop}
+        types = {name: called for name, called in parts.types().items() if name not in drop}
+        for name, called in types.items():
+            if name not in kinds and len(set(map(kind_of, called))) > 1:
+                allowed = f"files in which column {name!r} has types of one kind; declare its kind, or write them anew"
+                raise DataError(parts.name, allowed, "files with types of different kinds")
         self._parts, self.size = parts, parts.rows
-        self.columns, self.assumptions = raw_columns(types, kinds, parts.name)
+        self.columns, self.assumptions = raw_columns({name: types[name][0] for name in types}, kinds, parts.name)
 
     def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, NDArray[np.float64]]]:
         wanted = [column for column in self.columns if column.name in names]
