@@ -131,6 +131,21 @@ Section StabilityTest.
     - apply close_weaken with epsilon 0; [lra|lra|]. now apply same_value.
     - apply close_weaken with 0 (tail epsilon w); [lra|lra|]. now apply other_value.
   Qed.
+
+  (* No smaller delta holds, whatever eps is: on S' the value of S does not come up. *)
+  Theorem stability_test_attains_delta S S' (is_it : Value -> bool) e d : adjacent S S' ->
+    is_it (value S) = true -> is_it (value S') = false -> close e d (stability_test S) (stability_test S') -> tail epsilon w <= d.
+  Proof.
+    intros A Y N C. assert (V : value S <> value S') by congruence. destruct (flips S S' A V) as [D0 D0'].
+    set (f := fun o : option Value => match o with Some v => if is_it v then 1 else 0 | None => 0 end).
+    assert (F : test f) by (intros [v|]; unfold f; [destruct (is_it v)|]; lra).
+    specialize (C f F). cbn [stability_test bind ret E] in C. rewrite D0, D0' in C.
+    rewrite (E_same _ (fun z => f (if (Z.of_nat w <? 0 + z)%Z then Some (value S) else None)) (fun z => if (Z.of_nat w <? z)%Z then 1 else 0)) in C.
+    2: { intros z. rewrite Z.add_0_l. unfold f. destruct (Z.of_nat w <? z)%Z; [now rewrite Y|reflexivity]. }
+    rewrite (E_same _ (fun z => f (if (Z.of_nat w <? 0 + z)%Z then Some (value S') else None)) (fun _ => 0)) in C.
+    2: { intros z. unfold f. destruct (Z.of_nat w <? 0 + z)%Z; [now rewrite N|reflexivity]. }
+    rewrite E_const in C. unfold noise in C. rewrite laplace_upper_tail in C. fold (tail epsilon w) in C. lra.
+  Qed.
 End StabilityTest.
 
 (* Stab: one test of the teachers' votes. One record moves one vote (Ensemble.v says when). *)

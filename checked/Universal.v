@@ -9,6 +9,16 @@ From pcqr Require Import Law Stability Adversary.
 Import ListNotations.
 Local Open Scope R_scope.
 
+(* A classifier that a private mechanism draws answers any number of queries, chosen in any way, and costs nothing more. *)
+Theorem a_published_classifier_answers_everything {D Query Label Classifier : Type} (adjacent : D -> D -> Prop) eps delta
+    (publish : D -> law Classifier) (says : Classifier -> Query -> Label) :
+  private adjacent eps delta publish ->
+  interactively_private adjacent eps delta (fun S => image (fun h (_ : list (Query * Label)) q => ret (says h q)) (publish S)).
+Proof.
+  intros P Memory move hear n m S S' A.
+  exact (post_processing eps delta _ _ (fun h => talk move hear (fun (_ : list (Query * Label)) q => ret (says h q)) n [] m) (P S S' A)).
+Qed.
+
 Section Universal.
   Context {D Query Reply Classifier : Type}.
   Variables (adjacent : D -> D -> Prop) (e1 d1 e2 d2 : R).
