@@ -116,6 +116,16 @@ def test_that_all_columns_of_a_frame_are_numbers_is_assumed_public() -> None:
         assert (TYPES_ARE_PUBLIC in classifier.guarantee_.assumptions) == is_assumed
 
 
+def test_gaps_in_a_frame_of_numbers_need_declared_types() -> None:
+    frame = pd.DataFrame(NUMBERS, columns=["a", "b", "c"])
+    frame.loc[::7, "b"] = np.nan
+    with pytest.raises(DataError, match="declare the `types` of a frame"):
+        PrivateClassifier(2.0, entropy=0).fit(frame, ABOVE)
+    classifier = PrivateClassifier(2.0, entropy=0, types=dict.fromkeys("abc", "numeric")).fit(frame, ABOVE)
+    assert classifier.n_features_in_ == 6
+    assert (classifier.predict(frame) == ABOVE).mean() > 0.9
+
+
 def test_below_the_limit_nothing_is_looked_at() -> None:
     few = FRAME[:2_000]
     with pytest.warns(NothingPublic, match=r"powers of √2.* the texts of 'job' say is not used.* 30 will do"):

@@ -87,8 +87,9 @@ def _check_finite(points: NDArray[Any]) -> None:
     if not all(np.isfinite(points[start : start + _ROWS]).all() for start in range(0, points.shape[0], _ROWS)):
         raise DataError(
             "X",
-            "finite numbers; where cells are missing, give X and `public` as frames, or declare the column with "
-            "missing = true in a schema, and do not impute by private records, which no ε would cover",
+            "finite numbers; where cells are missing, declare the `types` of a frame (PrivateClassifier with nothing "
+            "public), give X and `public` as frames, or declare the column with missing = true in a schema, and do not "
+            "impute by private records, which no ε would cover",
             "NaN or infinity",
         )
 
