@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 
-.PHONY: demo serve test slow check crash mutants bench dist clean
+.PHONY: demo serve test slow check prove prove-mutants crash mutants bench dist clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -33,7 +33,13 @@ check: $(STAMP)  ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-crash: $(STAMP)  ## kill processes that answer from a ledger, and servers, over 300 times in SQLite and 100 in PostgreSQL: is anything lost?
+prove: $(STAMP)  ## check the theorems of checked/ with Coq, and compare their definitions with the code (needs coq, see checked/README.md)
+	$(BIN)/python -m checked.prove
+
+prove-mutants: $(STAMP)  ## wrong constants, dropped terms: does a theorem of checked/ still prove? (after make prove)
+	$(BIN)/python -m checked.mutants
+
+crash: $(STAMP)  ## kill processes that answer from a ledger, and servers, over 350 times in SQLite and 150 in PostgreSQL: is anything lost?
 	PYTHONPATH=tests $(BIN)/python -m support.crashes
 	PYTHONPATH=tests $(BIN)/python -m support.release_crashes
 	PYTHONPATH=tests $(BIN)/python -m support.service_crashes
