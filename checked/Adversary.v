@@ -7,7 +7,9 @@
    and by fresh coins. It is (eps, delta)-DP if the view of every such adversary is, after any number of steps.
    1. The one-sided sparse vector, with the draws of the code, is (e1 + 2*E*e2, P(rho < -w))-DP.
    2. PrivClass around a labeller: repeated queries get the logged answer, a coin comes with every decision, queries are
-      refused once the labeller has halted. This has the (eps, delta) of the labeller. *)
+      refused once the labeller is exhausted. This has the (eps, delta) of the labeller. Rows that are decided together are
+      those of an adversary who does not look at the answers between them. Quotas and tokens are not modelled: they are
+      functions of earlier requests and replies, hence a part of the adversary. *)
 From Coq Require Import Reals List Lra Lia ZArith Bool.
 From pcqr Require Import Law SparseVector Laplace Stability Geometric.
 From pcqr Require Votes.
@@ -18,26 +20,26 @@ Local Open Scope R_scope.
 (* answers by the earlier queries and answers, the latest first *)
 Definition behaviour (Query Answer : Type) := list (Query * Answer) -> Query -> law Answer.
 
-Section Talk.
+Section Interact.
   Context {Query Answer Memory : Type}.
   Variables (move : Memory -> law (Memory * option Query)) (hear : Memory -> Query -> Answer -> Memory).
 
-  Fixpoint talk (b : behaviour Query Answer) (n : nat) (past : list (Query * Answer)) (m : Memory) : law Memory :=
+  Fixpoint interact (b : behaviour Query Answer) (n : nat) (past : list (Query * Answer)) (m : Memory) : law Memory :=
     match n with
     | O => ret m
     | S n => bind (move m) (fun c =>
         match snd c with
-        | None => talk b n past (fst c)
-        | Some q => bind (b past q) (fun a => talk b n ((q, a) :: past) (hear (fst c) q a))
+        | None => interact b n past (fst c)
+        | Some q => bind (b past q) (fun a => interact b n ((q, a) :: past) (hear (fst c) q a))
         end)
     end.
-End Talk.
+End Interact.
 
 Definition interactively_private {D Query Answer : Type} (adjacent : D -> D -> Prop) (eps delta : R)
     (M : D -> law (behaviour Query Answer)) : Prop :=
   forall (Memory : Type) (move : Memory -> law (Memory * option Query)) (hear : Memory -> Query -> Answer -> Memory)
     (n : nat) (m : Memory),
-  private adjacent eps delta (fun S => bind (M S) (fun b => talk move hear b n [] m)).
+  private adjacent eps delta (fun S => bind (M S) (fun b => interact move hear b n [] m)).
 
 (* The definition refuses something: a mechanism that tells the record is private for no eps and no delta below 1. *)
 Example telling_is_not_private eps delta : delta < 1 ->
@@ -52,9 +54,10 @@ Qed.
 (* An adversary without coins who remembers everything: the law of the transcript. *)
 Definition transcript_of {D Query Answer : Type} (M : D -> law (behaviour Query Answer))
     (adversary : list (Query * Answer) -> Query) (n : nat) (S : D) : law (list (Query * Answer)) :=
-  bind (M S) (fun b => talk (fun past => ret (past, Some (adversary past))) (fun past q a => (q, a) :: past) b n [] []).
+  bind (M S) (fun b => interact (fun past => ret (past, Some (adversary past))) (fun past q a => (q, a) :: past) b n [] []).
 
-Theorem transcripts_are_private {D Query Answer : Type} (adjacent : D -> D -> Prop) eps delta (M : D -> law (behaviour Query Answer)) :
+Theorem transcripts_are_private {D Query Answer : Type} (adjacent : D -> D -> Prop) eps delta
+    (M : D -> law (behaviour Query Answer)) :
   interactively_private adjacent eps delta M -> forall adversary n, private adjacent eps delta (transcript_of M adversary n).
 Proof. intros H adversary n. apply H. Qed.
 
@@ -65,7 +68,8 @@ Theorem interactive_mixture {C D Query Answer : Type} (adjacent : D -> D -> Prop
   interactively_private adjacent eps delta (fun S => bind coins (fun c => M c S)).
 Proof.
   intros H Memory move hear n m S S' A.
-  apply (mixture eps delta coins (fun c => bind (M c S) (fun b => talk move hear b n [] m)) (fun c => bind (M c S') (fun b => talk move hear b n [] m))).
+  apply (mixture eps delta coins (fun c => bind (M c S) (fun b => interact move hear b n [] m))
+    (fun c => bind (M c S') (fun b => interact move hear b n [] m))).
   intros c. now apply H.
 Qed.
 
@@ -112,16 +116,17 @@ Section SparseVector.
     Variables (move : Memory -> law (Memory * option Query)) (hear : Memory -> Query -> decision Label -> Memory).
 
     (* z on S against z - 1 on S', where no query whose label flips can pass on S *)
-    Lemma talk_close S S' z f : adjacent S S' -> (- Z.of_nat w <= z)%Z -> test f ->
-      forall n past m, E (talk move hear (test_behaviour S z) n past m) f <=
-        exp (INR (most - bottoms past) * (2 * e2)) * E (talk move hear (test_behaviour S' (z - 1)) n past m) f.
+    Lemma interact_close S S' z f : adjacent S S' -> (- Z.of_nat w <= z)%Z -> test f ->
+      forall n past m, E (interact move hear (test_behaviour S z) n past m) f <=
+        exp (INR (most - bottoms past) * (2 * e2)) * E (interact move hear (test_behaviour S' (z - 1)) n past m) f.
     Proof.
-      intros A Hz F n. induction n as [|n IH]; intros past m; cbn [talk].
+      intros A Hz F n. induction n as [|n IH]; intros past m; cbn [interact].
       - cbn [ret E]. destruct (F m). set (r := INR (most - bottoms past) * (2 * e2)).
         assert (0 <= r) by (apply Rmult_le_pos; [apply pos_INR|lra]). pose proof (exp_ineq1_le r).
         assert (1 * f m <= exp r * f m) by (apply Rmult_le_compat_r; lra). lra.
       - set (k := exp (INR (most - bottoms past) * (2 * e2))). cbn [bind E].
-        rewrite <- (Rplus_0_r (k * _)). apply E_affine; [auto with law|auto with law|]. intros [m' [q|]]; cbn [fst snd]; rewrite Rplus_0_r; [|apply IH].
+        rewrite <- (Rplus_0_r (k * _)). apply E_affine; [auto with law|auto with law|].
+        intros [m' [q|]]; cbn [fst snd]; rewrite Rplus_0_r; [|apply IH].
         cbn [bind E]. destruct (Nat.lt_ge_cases (bottoms past) most) as [L|L].
         2: { unfold test_behaviour at 1 3. destruct (Nat.ltb_spec (bottoms past) most); [lia|]. cbn [ret E].
              apply (IH ((q, refused) :: past)). }
@@ -134,8 +139,8 @@ Section SparseVector.
         assert (Q2 : p <= exp (2 * e2) * p').
         { eapply Rle_trans; [apply G4|]. apply Rmult_le_compat_l; [left; apply exp_pos|]. apply G3; lia. }
         pose proof (IH ((q, unstable) :: past) (hear m' q unstable)) as B.
-        set (x := E (talk move hear (test_behaviour S z) n ((q, unstable) :: past) (hear m' q unstable)) f) in *.
-        set (x' := E (talk move hear (test_behaviour S' (z - 1)) n ((q, unstable) :: past) (hear m' q unstable)) f) in *.
+        set (x := E (interact move hear (test_behaviour S z) n ((q, unstable) :: past) (hear m' q unstable)) f) in *.
+        set (x' := E (interact move hear (test_behaviour S' (z - 1)) n ((q, unstable) :: past) (hear m' q unstable)) f) in *.
         assert (X0 : 0 <= x) by (apply E_test, F). assert (X0' : 0 <= x') by (apply E_test, F).
         set (c := exp (2 * e2)) in *.
         set (K := exp (INR (most - bottoms ((q, @unstable Label) :: past)) * (2 * e2))) in *.
@@ -145,8 +150,8 @@ Section SparseVector.
         assert (HK : 0 < K) by apply exp_pos. assert (Hc : 0 < c) by apply exp_pos.
         assert (L1 : p * x <= k * (p' * x')).
         { rewrite EK. apply Rle_trans with ((c * p') * (K * x')); [apply Rmult_le_compat; lra|right; ring]. }
-        set (y := E (talk move hear (test_behaviour S z) n ((q, stable (label q S)) :: past) (hear m' q (stable (label q S)))) f).
-        set (y' := E (talk move hear (test_behaviour S' (z - 1)) n ((q, stable (label q S')) :: past) (hear m' q (stable (label q S')))) f).
+        set (y := E (interact move hear (test_behaviour S z) n ((q, stable (label q S)) :: past) (hear m' q (stable (label q S)))) f).
+        set (y' := E (interact move hear (test_behaviour S' (z - 1)) n ((q, stable (label q S')) :: past) (hear m' q (stable (label q S')))) f).
         assert (Y0 : 0 <= y <= 1) by (apply E_test, F). assert (Y0' : 0 <= y') by (apply E_test, F).
         assert (L2 : (1 - p) * y <= k * ((1 - p') * y')).
         { assert (Hk : 0 < k) by apply exp_pos.
@@ -157,7 +162,8 @@ Section SparseVector.
             assert (Y : y <= k * y').
             { pose proof (IH ((q, stable (label q S)) :: past) (hear m' q (stable (label q S)))) as G.
               change (bottoms ((q, stable (label q S)) :: past)) with (bottoms past) in G. fold k in G. fold y in G.
-              unfold y'. destruct (Rle_dec y (k * E (talk move hear (test_behaviour S' (z - 1)) n ((q, stable (label q S')) :: past) (hear m' q (stable (label q S')))) f)) as [|N]; [easy|].
+              unfold y'. destruct (Rle_dec y (k * E (interact move hear (test_behaviour S' (z - 1)) n
+                ((q, stable (label q S')) :: past) (hear m' q (stable (label q S')))) f)) as [|N]; [easy|].
               exfalso. apply EL. intros EQ. apply N. now rewrite <- EQ. }
             apply Rle_trans with ((1 - p') * (k * y')); [|right; ring]. apply Rmult_le_compat; lra. }
         lra.
@@ -168,8 +174,8 @@ Section SparseVector.
     interactively_private adjacent (e1 + INR most * (2 * e2)) (tail e1 w) threshold_test.
   Proof.
     intros Memory move hear n m S S' A f F. cbn [threshold_test image bind ret E].
-    set (v := fun z => E (talk move hear (test_behaviour S z) n [] m) f).
-    set (v' := fun z => E (talk move hear (test_behaviour S' z) n [] m) f).
+    set (v := fun z => E (interact move hear (test_behaviour S z) n [] m) f).
+    set (v' := fun z => E (interact move hear (test_behaviour S' z) n [] m) f).
     set (rho := noise e1 e1_pos). set (low := fun z : Z => if (z <? - Z.of_nat w)%Z then 1 else 0).
     assert (T : E rho low = tail e1 w) by apply laplace_tail. rewrite <- T.
     assert (V : test v) by (intros z; now apply E_test). assert (V' : test v') by (intros z; now apply E_test).
@@ -179,7 +185,7 @@ Section SparseVector.
     { apply E_le; [auto with law|auto 6 with law|]. intros z. destruct (V z). destruct (V' (z - 1)%Z).
       unfold low. destruct (Z.ltb_spec z (- Z.of_nat w)).
       - assert (0 <= K * v' (z - 1)%Z) by (apply Rmult_le_pos; lra). lra.
-      - pose proof (talk_close move hear S S' z f A ltac:(lia) F n [] m) as G. cbn [bottoms filter length] in G.
+      - pose proof (interact_close move hear S S' z f A ltac:(lia) F n [] m) as G. cbn [bottoms filter length] in G.
         rewrite Nat.sub_0_r in G. fold (v z) (v' (z - 1)%Z) K in G. lra. }
     rewrite E_plus, !E_scale in B by auto 6 with law.
     assert (SH : E rho (fun z => v' (z - 1)%Z) <= exp e1 * E rho v').
@@ -214,20 +220,20 @@ Section Votes.
 End Votes.
 
 (* ---- PrivClass ---- *)
-(* what is said of a row: a new decision with its coin, the logged ones, or that the labeller has halted; besides, how many
+(* the reply to a query: a new decision with its coin, the logged ones, or that the labeller is exhausted; besides, how many
    distinct queries were decided by then *)
 Inductive reply (Answer Coin : Type) : Type :=
   | decided (a : Answer) (coin : Coin) (asked : nat)
   | repeated (a : Answer) (coin : Coin) (asked : nat)
-  | halts (asked : nat).
-Arguments decided {Answer Coin}. Arguments repeated {Answer Coin}. Arguments halts {Answer Coin}.
+  | exhausted (asked : nat).
+Arguments decided {Answer Coin}. Arguments repeated {Answer Coin}. Arguments exhausted {Answer Coin}.
 
 Section PrivClass.
   Context {D Query Answer Coin : Type}.
   (* which queries are one query; nothing is asked of it *)
   Variable same : Query -> Query -> bool.
   (* whether the labeller may decide no more: a function of the decisions so far *)
-  Variable halted : list (Query * Answer) -> bool.
+  Variable is_exhausted : list (Query * Answer) -> bool.
   (* the coin that stands in for an unstable answer *)
   Variable coins : law Coin.
 
@@ -245,7 +251,7 @@ Section PrivClass.
     let l := log_of past in
     match logged q l with
     | Some (_, (a, c)) => ret (repeated a c (length l))
-    | None => if halted (decisions l) then ret (halts (length l))
+    | None => if is_exhausted (decisions l) then ret (exhausted (length l))
               else bind coins (fun c => bind (b (decisions l) q) (fun a => ret (decided a c (S (length l)))))
     end.
 
@@ -255,7 +261,7 @@ Section PrivClass.
 
     (* the adversary against the labeller, who runs PrivClass by itself and asks what has to be decided *)
     Definition state := (Memory * list (Query * reply Answer Coin) * option Coin)%type.
-    Definition told (m : Memory) (past : list (Query * reply Answer Coin)) (q : Query) (r : reply Answer Coin) : state :=
+    Definition responded (m : Memory) (past : list (Query * reply Answer Coin)) (q : Query) (r : reply Answer Coin) : state :=
       (hear m q r, (q, r) :: past, None).
     Definition move_inside (s : state) : law (state * option Query) :=
       let '(m, past, _) := s in
@@ -265,28 +271,28 @@ Section PrivClass.
         | Some q =>
             let l := log_of past in
             match logged q l with
-            | Some (_, (a, k)) => ret (told (fst c) past q (repeated a k (length l)), None)
-            | None => if halted (decisions l) then ret (told (fst c) past q (halts (length l)), None)
+            | Some (_, (a, k)) => ret (responded (fst c) past q (repeated a k (length l)), None)
+            | None => if is_exhausted (decisions l) then ret (responded (fst c) past q (exhausted (length l)), None)
                       else bind coins (fun k => ret ((fst c, past, Some k), Some q))
             end
         end).
     Definition hear_inside (s : state) (q : Query) (a : Answer) : state :=
       let '(m, past, k) := s in
-      match k with Some k => told m past q (decided a k (S (length (log_of past)))) | None => s end.
+      match k with Some k => responded m past q (decided a k (S (length (log_of past)))) | None => s end.
 
     Lemma runs_inside b f n past m k :
-      E (talk move hear (priv_class b) n past m) f =
-      E (talk move_inside hear_inside b n (decisions (log_of past)) (m, past, k)) (fun s => f (fst (fst s))).
+      E (interact move hear (priv_class b) n past m) f =
+      E (interact move_inside hear_inside b n (decisions (log_of past)) (m, past, k)) (fun s => f (fst (fst s))).
     Proof.
       revert past m k. induction n as [|n IH]; intros past m k; [reflexivity|].
-      cbn [talk bind E move_inside]. apply E_same. intros [m' [q|]]; cbn [fst snd].
+      cbn [interact bind E move_inside]. apply E_same. intros [m' [q|]]; cbn [fst snd].
       2: { cbn [ret E fst snd]. apply IH. }
       unfold priv_class at 1. destruct (logged q (log_of past)) as [[q' [a c]]|] eqn:LG.
-      - cbn [bind ret E fst snd]. unfold told. apply (IH ((q, repeated a c (length (log_of past))) :: past)).
-      - destruct (halted (decisions (log_of past))).
-        + cbn [bind ret E fst snd]. unfold told. apply (IH ((q, halts (length (log_of past))) :: past)).
+      - cbn [bind ret E fst snd]. unfold responded. apply (IH ((q, repeated a c (length (log_of past))) :: past)).
+      - destruct (is_exhausted (decisions (log_of past))).
+        + cbn [bind ret E fst snd]. unfold responded. apply (IH ((q, exhausted (length (log_of past))) :: past)).
         + cbn [bind ret E fst snd]. apply E_same. intros c. apply E_same. intros a.
-          unfold hear_inside at 2, told. apply (IH ((q, decided a c (S (length (log_of past)))) :: past)).
+          unfold hear_inside at 2, responded. apply (IH ((q, decided a c (S (length (log_of past)))) :: past)).
     Qed.
   End Adversary.
 
@@ -297,8 +303,10 @@ Section PrivClass.
     intros H Memory move hear n m S S' A f F.
     pose proof (H _ (move_inside move hear) (hear_inside hear) n (m, [], None) S S' A (fun s => f (fst (fst s)))) as G.
     cbn [image bind ret E] in G |- *.
-    rewrite (E_same (labeller S) _ (fun b => E (talk (move_inside move hear) (hear_inside hear) b n [] (m, [], None)) (fun s => f (fst (fst s))))).
-    - rewrite (E_same (labeller S') _ (fun b => E (talk (move_inside move hear) (hear_inside hear) b n [] (m, [], None)) (fun s => f (fst (fst s))))).
+    rewrite (E_same (labeller S) _ (fun b =>
+      E (interact (move_inside move hear) (hear_inside hear) b n [] (m, [], None)) (fun s => f (fst (fst s))))).
+    - rewrite (E_same (labeller S') _ (fun b =>
+        E (interact (move_inside move hear) (hear_inside hear) b n [] (m, [], None)) (fun s => f (fst (fst s))))).
       + apply G. intros s. apply F.
       + intros b. apply (runs_inside move hear b f n [] m None).
     - intros b. apply (runs_inside move hear b f n [] m None).

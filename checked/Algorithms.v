@@ -15,14 +15,12 @@
    The Renyi form of the sparse vector, and copies of records in the paper's mode, are proved on paper only. *)
 From Coq Require Import Reals List Lra Lia ZArith Bool Arith.
 From pcqr Require Import Law Finite Subsample Orders Stability Adversary Ensemble RelabelFixed RelabelMembers Stumps Universal.
-From pcqr Require Votes Relabel RelabelExactly.
 Import ListNotations.
 Local Open Scope R_scope.
 
 (* ---- the sub-sample may be the whole table ---- *)
 Section Whole.
   Context {Record Out : Type} (n : nat) (M : list Record -> law Out) (eps delta : R).
-  Hypothesis n_pos : (0 < n)%nat.
   Hypothesis M_private : private replaced eps delta M.
 
   Lemma whole_sample : private (adjacent n) eps delta (subsampled (place n) n (uniform_order n) M).
@@ -56,7 +54,8 @@ Theorem interactive_subsample {Record Query Answer : Type} (n m : nat) (M : list
   interactively_private (adjacent n) (amplified n m eps) (INR m / INR n * delta) (subsampled (place n) m (uniform_order n) M).
 Proof.
   intros Q P H Memory move hear steps memory.
-  exact (subsample_of_any_size n m (fun T => bind (M T) (fun b => talk move hear b steps [] memory)) eps delta Q P (H Memory move hear steps memory)).
+  exact (subsample_of_any_size n m (fun T => bind (M T) (fun b => interact move hear b steps [] memory)) eps delta Q P
+    (H Memory move hear steps memory)).
 Qed.
 
 (* the rows of a table *)
@@ -74,20 +73,20 @@ Section Stab.
   Variables (k labels : nat).
   Hypothesis some_teachers : (0 < k)%nat.
   Hypothesis two_labels : (2 <= labels)%nat.
-  Variable claims : list Record -> Seed -> Query -> nat -> bool.
+  Variable predicts : list Record -> Seed -> Query -> nat -> bool.
   Variable seeds : law (nat -> Seed).
   Variables (epsilon : R) (w : nat).
   Hypothesis epsilon_pos : 0 < epsilon.
 
   Definition stab_of_teachers (x : Query) (S : list Record) : law (option nat) :=
     bind (uniform_order (length S)) (fun p => bind seeds (fun r =>
-      stab (counts claims labels k (proj1_sig p) r x) epsilon w epsilon_pos S)).
+      stab (counts predicts labels k (proj1_sig p) r x) epsilon w epsilon_pos S)).
 
   Theorem stab_is_private x : private replaced epsilon (exp (- epsilon) ^ (w + 1) / (1 + exp (- epsilon))) (stab_of_teachers x).
   Proof.
     intros S S' A. unfold stab_of_teachers. rewrite <- (replaced_length S S' A).
     apply mixture. intros p. apply mixture. intros r.
-    apply (stable_votes_are_private (counts claims labels k (proj1_sig p) r x) replaced); [| |exact A].
+    apply (stable_votes_are_private (counts predicts labels k (proj1_sig p) r x) replaced); [| |exact A].
     - intros T. rewrite counts_length. exact two_labels.
     - intros T T' A'. apply one_record_moves_one_vote; [exact some_teachers| |exact A'].
       destruct p as [p P]. cbn [proj1_sig]. apply ok_spec in P. tauto.
@@ -101,7 +100,7 @@ Section Algorithms.
   Hypothesis sample : (0 < m <= n)%nat.
   Hypothesis some_teachers : (0 < k)%nat.
   Hypothesis two_labels : (2 <= labels)%nat.
-  Variable claims : list Record -> Seed -> Query -> nat -> bool.
+  Variable predicts : list Record -> Seed -> Query -> nat -> bool.
   Variable seeds : law (nat -> Seed).
   Variables (e1 e2 : R) (w limit : nat).
   Hypothesis e1_pos : 0 < e1.
@@ -111,17 +110,17 @@ Section Algorithms.
 
   Definition eps_A : R := e1 + INR limit * (2 * e2).
   Definition delta_A : R := tail e1 w.
-  Definition q : R := INR m / INR n.
+  Definition rate : R := INR m / INR n.
 
   Lemma eps_A_nonneg : 0 <= eps_A.
   Proof. unfold eps_A. assert (0 <= INR limit * (2 * e2)) by (apply Rmult_le_pos; [apply pos_INR|lra]). lra. Qed.
   Lemma delta_A_nonneg : 0 <= delta_A.
   Proof. left. apply tail_pos. Qed.
 
-  (* the labeller: teachers and sparse vector; it has halted once `limit` answers were unstable *)
+  (* the labeller: teachers and sparse vector; it is exhausted once `limit` answers were unstable *)
   Definition labeller : list Record -> law (behaviour Query (decision nat)) :=
-    stable_votes claims labels k e1 e2 w limit e1_pos e2_pos seeds.
-  Definition halted (decided : list (Query * decision nat)) : bool := (limit <=? bottoms decided)%nat.
+    stable_votes predicts labels k e1 e2 w limit e1_pos e2_pos seeds.
+  Definition is_exhausted (decided : list (Query * decision nat)) : bool := (limit <=? bottoms decided)%nat.
 
   Lemma labeller_is_private : interactively_private replaced eps_A delta_A labeller.
   Proof. now apply teachers_are_private. Qed.
@@ -139,8 +138,8 @@ Section Algorithms.
 
   (* with the log around it: all that a caller sees *)
   Definition sub_samp_release (S : nat -> Record) : law (behaviour Query (reply (decision nat) Coin)) :=
-    image (priv_class same halted coins) (sub_samp S).
-  Theorem sub_samp_release_is_private : interactively_private (adjacent n) (amplified n m eps_A) (q * delta_A) sub_samp_release.
+    image (priv_class same is_exhausted coins) (sub_samp S).
+  Theorem sub_samp_release_is_private : interactively_private (adjacent n) (amplified n m eps_A) (rate * delta_A) sub_samp_release.
   Proof. apply priv_class_is_private, sub_samp_is_private. Qed.
 End Algorithms.
 
@@ -150,7 +149,7 @@ Section Agnostic.
   Variables (n m k : nat).
   Hypothesis sample : (0 < m <= n)%nat.
   Hypothesis some_teachers : (0 < k)%nat.
-  Variable claims : list Labelled -> Seed -> Query -> nat -> bool.
+  Variable predicts : list Labelled -> Seed -> Query -> nat -> bool.
   Variable seeds : law (nat -> Seed).
   Variables (e1 e2 : R) (w limit : nat).
   Hypothesis e1_pos : 0 < e1.
@@ -163,9 +162,9 @@ Section Agnostic.
   Hypothesis relabelled_costs : relabelling_costs cost relabelled.
   Hypothesis cost_nonneg : 0 <= cost.
 
-  Let votes := labeller k 2 claims seeds e1 e2 w limit e1_pos e2_pos.
+  Let votes := labeller k 2 predicts seeds e1 e2 w limit e1_pos e2_pos.
   Definition eps_votes : R := amplified n m (cost + eps_A e1 e2 limit).
-  Definition delta_votes : R := q n m * delta_A e1 w.
+  Definition delta_votes : R := rate n m * delta_A e1 w.
 
   (* ---- AgPrivCl ---- *)
   Definition ag_priv_cl : (nat -> Labelled) -> law (behaviour Query (decision nat)) :=
@@ -180,7 +179,7 @@ Section Agnostic.
   Qed.
 
   Definition ag_priv_cl_release (S : nat -> Labelled) : law (behaviour Query (reply (decision nat) Coin)) :=
-    image (priv_class same (halted limit) coins) (ag_priv_cl S).
+    image (priv_class same (is_exhausted limit) coins) (ag_priv_cl S).
   Theorem ag_priv_cl_release_by_any_relabelling : interactively_private (adjacent n) eps_votes delta_votes ag_priv_cl_release.
   Proof. apply priv_class_is_private, ag_priv_cl_by_any_relabelling. Qed.
 
@@ -193,7 +192,7 @@ Section Agnostic.
   Hypothesis publish_is_private : forall past, private replaced eps_publish 0 (publish past).
   Hypothesis eps_publish_nonneg : 0 <= eps_publish.
 
-  Definition universal (S : nat -> Labelled) : law (behaviour Query (answer (Reply := reply (decision nat) Coin) (Classifier := Member))) :=
+  Definition universal (S : nat -> Labelled) : law (behaviour Query (response (Reply := reply (decision nat) Coin) (Classifier := Member))) :=
     unv_priv_cl ag_priv_cl_release due (fun past S => publish past (table n S)) S.
 
   Theorem unv_priv_cl_by_any_draw : interactively_private (adjacent n) (eps_votes + eps_publish) delta_votes universal.
@@ -228,7 +227,8 @@ Proof.
     assert (M : forall xs, members xs = c) by (intros; apply C).
     set (prior := fun _ : Member => 1).
     assert (W : forall S h, member_weight says eta S h = weight prior (errors eqb says) eta S h).
-    { intros S h. unfold member_weight, weight, prior, errors. rewrite Rmult_1_l. induction S as [|[x y] S IH]; cbn [points labels map fst snd fit sum].
+    { intros S h. unfold member_weight, weight, prior, errors. rewrite Rmult_1_l.
+      induction S as [|[x y] S IH]; cbn [points labels map fst snd fit sum].
       - now rewrite Rmult_0_r, exp_0.
       - fold (points S) (labels S). rewrite IH. rewrite Rmult_plus_distr_l, exp_plus. f_equal.
         unfold factor, is_wrong. cbn [fst snd]. destruct eqb; [now rewrite Rmult_0_r, exp_0|now rewrite Rmult_1_r]. }
@@ -253,7 +253,7 @@ Section Release.
   Variables (n m k : nat).
   Hypothesis sample : (0 < m <= n)%nat.
   Hypothesis some_teachers : (0 < k)%nat.
-  Variable claims : list (X * bool) -> Seed -> Query -> nat -> bool.
+  Variable predicts : list (X * bool) -> Seed -> Query -> nat -> bool.
   Variable seeds : law (nat -> Seed).
   Variables (e1 e2 : R) (w limit : nat).
   Hypothesis e1_pos : 0 < e1.
@@ -261,7 +261,8 @@ Section Release.
   Variable same : Query -> Query -> bool.
   Variable coins : law Coin.
 
-  (* the class of the relabelling, fixed or made of the private points, and the draw from it *)
+  (* the class of the relabelling, fixed or made of the private points, and the draw from it; tables of other sizes than m are
+     never drawn from, so that what is supposed of these costs nothing *)
   Variables (members : list X -> list Member) (says : Member -> X -> bool) (fixed : bool) (eta lam : R).
   Hypothesis eta_nonneg : 0 <= eta.
   Hypothesis lam_nonneg : 0 <= lam.
@@ -281,7 +282,7 @@ Section Release.
     interactively_private (adjacent n)
       (ln (1 + INR m / INR n * (exp (relabel_cost fixed eta lam + (e1 + INR limit * (2 * e2))) - 1)))
       (INR m / INR n * (exp (- e1) ^ (w + 1) / (1 + exp (- e1))))
-      (ag_priv_cl_release n m k claims seeds e1 e2 w limit e1_pos e2_pos same coins relabelled).
+      (ag_priv_cl_release n m k predicts seeds e1 e2 w limit e1_pos e2_pos same coins relabelled).
   Proof.
     apply ag_priv_cl_release_by_any_relabelling; [exact sample|exact some_teachers|exact relabelled_costs|].
     now apply relabel_cost_nonneg.
@@ -308,7 +309,7 @@ Section Release.
     interactively_private (adjacent n)
       (ln (1 + INR m / INR n * (exp (relabel_cost fixed eta lam + (e1 + INR limit * (2 * e2))) - 1)) + (2 * eta2 + 2 * lam2))
       (INR m / INR n * (exp (- e1) ^ (w + 1) / (1 + exp (- e1))))
-      (universal n m k claims seeds e1 e2 w limit e1_pos e2_pos same coins relabelled due
+      (universal n m k predicts seeds e1 e2 w limit e1_pos e2_pos same coins relabelled due
         (fun past => sspp (class_of past) (chance2 past) (nonneg2 past) (one2 past))).
   Proof.
     apply unv_priv_cl_by_any_draw; [exact sample|exact some_teachers|exact relabelled_costs|now apply relabel_cost_nonneg| |lra].
@@ -324,7 +325,7 @@ Section Stumps.
   Hypothesis some_teachers : (0 < k)%nat.
   Hypothesis features : (0 < p)%nat.
   Context {Seed Coin : Type}.
-  Variable claims : list (point * bool) -> Seed -> point -> nat -> bool.
+  Variable predicts : list (point * bool) -> Seed -> point -> nat -> bool.
   Variable seeds : law (nat -> Seed).
   Variables (e1 e2 eta eta_publish : R) (w limit most : nat).
   Hypothesis e1_pos : 0 < e1.
@@ -337,14 +338,14 @@ Section Stumps.
 
   Definition stumps_due (past : list (point * reply (decision nat) Coin)) : bool :=
     let decided := decisions (log_of past) in
-    negb (length decided =? 0)%nat && ((most <=? length decided)%nat || halted limit decided).
+    negb (length decided =? 0)%nat && ((most <=? length decided)%nat || is_exhausted limit decided).
   (* the class that the queries of the log make *)
   Definition stumps_publish (past : list (point * reply (decision nat) Coin)) : list (point * bool) -> law triple :=
     sspp_exactly eqb (stumps p (map fst (log_of past))) Stumps.says (some_stumps p _ features) eta_publish.
 
   Theorem ag_priv_cl_of_stumps :
     interactively_private (adjacent n) (amplified n m (2 * ln (1 + exp eta) + (e1 + INR limit * (2 * e2)))) (INR m / INR n * tail e1 w)
-      (ag_priv_cl_release n m k claims seeds e1 e2 w limit e1_pos e2_pos alike coins (relabelled_by_stumps p features eta)).
+      (ag_priv_cl_release n m k predicts seeds e1 e2 w limit e1_pos e2_pos alike coins (relabelled_by_stumps p features eta)).
   Proof.
     apply ag_priv_cl_release_by_any_relabelling; [exact sample|exact some_teachers|now apply relabelling_by_stumps_exactly|].
     pose proof (relabel_cost_nonneg false eta 0 eta_nonneg (Rle_refl 0)) as H. unfold relabel_cost in H. lra.
@@ -353,7 +354,7 @@ Section Stumps.
   Theorem unv_priv_cl_of_stumps :
     interactively_private (adjacent n)
       (amplified n m (2 * ln (1 + exp eta) + (e1 + INR limit * (2 * e2))) + 2 * eta_publish) (INR m / INR n * tail e1 w)
-      (universal n m k claims seeds e1 e2 w limit e1_pos e2_pos alike coins (relabelled_by_stumps p features eta) stumps_due stumps_publish).
+      (universal n m k predicts seeds e1 e2 w limit e1_pos e2_pos alike coins (relabelled_by_stumps p features eta) stumps_due stumps_publish).
   Proof.
     apply unv_priv_cl_by_any_draw; [exact sample|exact some_teachers|now apply relabelling_by_stumps_exactly| | |lra].
     - pose proof (relabel_cost_nonneg false eta 0 eta_nonneg (Rle_refl 0)) as H. unfold relabel_cost in H. lra.
@@ -363,7 +364,7 @@ End Stumps.
 
 (* Ten records, five of them in the sub-sample, three teachers that always say 1, one feature. *)
 Example a_release_of_ten_records : exists M : (nat -> point * bool) ->
-    law (behaviour point (answer (Reply := reply (decision nat) (order 2)) (Classifier := triple))),
+    law (behaviour point (response (Reply := reply (decision nat) (order 2)) (Classifier := triple))),
   interactively_private (adjacent 10) (amplified 10 5 (2 * ln (1 + exp (1 / 10)) + (1 / 2 + INR 2 * (2 * (1 / 4)))) + 2 * (1 / 10))
     (INR 5 / INR 10 * tail (1 / 2) 20) M.
 Proof.

@@ -80,18 +80,18 @@ Section Teachers.
   Context {Record Coin Query : Type}.
   (* is the prediction of the teacher, who learned from these records with this coin, equal to this label? No label for
      one that fails *)
-  Variable claims : list Record -> Coin -> Query -> nat -> bool.
+  Variable predicts : list Record -> Coin -> Query -> nat -> bool.
   Variables (labels teachers : nat).
 
   Definition vote (part : list Record) (r : Coin) (x : Query) : nat :=
-    fold_left (fun found c => if claims part r x c then c else found) (seq 0 labels) 0.
+    fold_left (fun found c => if predicts part r x c then c else found) (seq 0 labels) 0.
 
   Lemma vote_is_a_label part r x : 0 < labels -> vote part r x < labels.
   Proof.
     intros L. unfold vote. assert (G : forall l v, v < labels -> (forall c, In c l -> c < labels) ->
-      fold_left (fun found c => if claims part r x c then c else found) l v < labels).
+      fold_left (fun found c => if predicts part r x c then c else found) l v < labels).
     { induction l as [|c l IH]; intros v V B; [exact V|]. cbn. apply IH.
-      - destruct (claims part r x c); [apply B; now left|exact V].
+      - destruct (predicts part r x c); [apply B; now left|exact V].
       - intros; apply B; now right. }
     apply G; [exact L|]. intros c I. apply in_seq in I. lia.
   Qed.
@@ -171,13 +171,15 @@ Section Teachers.
   Proof.
     intros L. unfold counts. set (f := ballot order coins S x).
     assert (B : forall j, f j < labels) by (intros; now apply vote_is_a_label).
-    assert (A : forall (g h : nat -> Z) l, fold_right Z.add 0%Z (map (fun c => g c + h c)%Z l) = (fold_right Z.add 0 (map g l) + fold_right Z.add 0 (map h l))%Z).
+    assert (A : forall (g h : nat -> Z) l, fold_right Z.add 0%Z (map (fun c => g c + h c)%Z l) =
+      (fold_right Z.add 0 (map g l) + fold_right Z.add 0 (map h l))%Z).
     { intros g h l. induction l as [|c l IH]; cbn; [easy|]. rewrite IH. lia. }
     assert (O : forall v m s, fold_right Z.add 0%Z (map (fun c => Votes.one c v) (seq s m)) = if (s <=? v) && (v <? s + m) then 1%Z else 0%Z).
     { intros v m. induction m as [|m IH]; intros s; cbn [seq map fold_right].
       - destruct (Nat.leb_spec s v), (Nat.ltb_spec v (s + 0)); try easy; lia.
       - rewrite IH. unfold Votes.one.
-        destruct (Nat.eqb_spec s v), (Nat.leb_spec (Datatypes.S s) v), (Nat.ltb_spec v (Datatypes.S s + m)), (Nat.leb_spec s v), (Nat.ltb_spec v (s + Datatypes.S m)); cbn; lia. }
+        destruct (Nat.eqb_spec s v), (Nat.leb_spec (Datatypes.S s) v), (Nat.ltb_spec v (Datatypes.S s + m)), (Nat.leb_spec s v),
+          (Nat.ltb_spec v (s + Datatypes.S m)); cbn; lia. }
     generalize teachers as k. induction k as [|k IH].
     - cbn [tally]. generalize (seq 0 labels). induction l; cbn; lia.
     - rewrite (map_ext _ (fun c => tally k f c + Votes.one c (f k))%Z) by reflexivity. rewrite A, IH, O.

@@ -109,7 +109,8 @@ Section Plans.
     - intros [H1 H2] h S S' A. cbn [run eps_of delta_of].
       pose proof (largest_first (eps_of first) (map eps_of others)) as E0.
       pose proof (largest_first (delta_of first) (map delta_of others)) as D0.
-      assert (FIRST : close (largest (eps_of first) (map eps_of others)) (largest (delta_of first) (map delta_of others)) (run first S h) (run first S' h)).
+      assert (FIRST : close (largest (eps_of first) (map eps_of others)) (largest (delta_of first) (map delta_of others))
+        (run first S h) (run first S' h)).
       { apply close_weaken with (eps_of first) (delta_of first); [exact E0|exact D0|]. now apply IHf. }
       destruct (choose h) as [|j]; [exact FIRST|].
       destruct (Nat.lt_ge_cases j (length others)) as [L|L].

@@ -22,7 +22,7 @@ Theorem relabelling_costs_interactively {X Label Query Answer : Type} cost (rela
   interactively_private replaced (cost + eA) dA (fun S => bind (relabelled S) M).
 Proof.
   intros C D H Memory move hear n m.
-  exact (C _ (fun S => bind (M S) (fun b => talk move hear b n [] m)) eA dA D (H Memory move hear n m)).
+  exact (C _ (fun S => bind (M S) (fun b => interact move hear b n [] m)) eA dA D (H Memory move hear n m)).
 Qed.
 
 Section Fixed.

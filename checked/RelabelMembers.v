@@ -168,11 +168,11 @@ Section Members.
     assert (ZR : Z' <= k * Z).
     { unfold Z, Z'. rewrite SUM, SUM', <- sum_scale. apply sum_le. intros c C.
       apply (pattern_ratio l r x' y' x y (u c) (t c)); [now apply EX'|now apply EX]. }
-    set (R := exp (2 * ln (1 + exp eta) + 2 * lam)).
-    assert (ER : R = exp lam * (k * k * exp lam)).
-    { unfold R, k. replace (2 * ln (1 + exp eta) + 2 * lam) with (lam + ((ln (1 + exp eta) + ln (1 + exp eta)) + lam)) by ring.
+    set (price := exp (2 * ln (1 + exp eta) + 2 * lam)).
+    assert (ER : price = exp lam * (k * k * exp lam)).
+    { unfold price, k. replace (2 * ln (1 + exp eta) + 2 * lam) with (lam + ((ln (1 + exp eta) + ln (1 + exp eta)) + lam)) by ring.
       rewrite !exp_plus, exp_ln by exact K. ring. }
-    assert (M : forall c, In c common -> sum (ext c) (chance S) <= R * sum (ext' c) (chance S')).
+    assert (M : forall c, In c common -> sum (ext c) (chance S) <= price * sum (ext' c) (chance S')).
     { intros c C. pose proof (exp_pos lam).
       apply Rle_trans with (exp lam * sum (ext c) (member_chance S)).
       { rewrite <- sum_scale. apply sum_le. intros m Hm. apply chance_high. now apply (I c). }
@@ -192,10 +192,10 @@ Section Members.
       replace (Z * (k * k * (/ Z' * q'))) with (k * q' * (k * Z * / Z')) by ring.
       rewrite <- (Rmult_1_r (k * q')) at 1. apply Rmult_le_compat_l; [apply Rmult_le_pos; lra|].
       apply Rmult_le_reg_r with Z'; [exact ZP'|]. rewrite Rmult_1_l, Rmult_assoc, Rinv_l, Rmult_1_r by lra. exact ZR. }
-    cbn [bind relabelled_by_member image ret drawn_member chances E]. rewrite exp_plus. fold R.
+    cbn [bind relabelled_by_member image ret drawn_member chances E]. rewrite exp_plus. fold price.
     set (v := fun m => E (A (relabelled_by says m S)) f). set (v' := fun m => E (A (relabelled_by says m S')) f).
     change (sum (members (points S)) (fun m => chance S m * v m) <=
-      R * exp eA * sum (members (points S')) (fun m => chance S' m * v' m) + dA).
+      price * exp eA * sum (members (points S')) (fun m => chance S' m * v' m) + dA).
     replace dA with (dA * sum (members (points S)) (chance S)) by (rewrite chance_one; ring).
     rewrite !SUM, SUM', <- !sum_scale, <- sum_plus. apply sum_le. intros c C.
     apply mixed_close.

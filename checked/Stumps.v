@@ -163,7 +163,8 @@ Theorem relabelling_by_stumps p eta lam chance nonneg one : (0 < p)%nat -> (0 <=
   relabelling_costs (2 * ln (1 + exp eta) + 2 * lam) (relabelled_by_member (stumps p) says chance nonneg one).
 Proof.
   intros P H Hi Lo.
-  exact (relabelling_by_members (stumps p) says (stumps_have_the_extension_property p) (fun xs => some_stumps p xs P) eta lam H chance nonneg one Hi Lo).
+  exact (relabelling_by_members (stumps p) says (stumps_have_the_extension_property p) (fun xs => some_stumps p xs P) eta lam H
+    chance nonneg one Hi Lo).
 Qed.
 
 (* the exact draw, with nothing left to suppose *)

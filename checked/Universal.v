@@ -16,7 +16,7 @@ Theorem a_published_classifier_answers_everything {D Query Label Classifier : Ty
   interactively_private adjacent eps delta (fun S => image (fun h (_ : list (Query * Label)) q => ret (says h q)) (publish S)).
 Proof.
   intros P Memory move hear n m S S' A.
-  exact (post_processing eps delta _ _ (fun h => talk move hear (fun (_ : list (Query * Label)) q => ret (says h q)) n [] m) (P S S' A)).
+  exact (post_processing eps delta _ _ (fun h => interact move hear (fun (_ : list (Query * Label)) q => ret (says h q)) n [] m) (P S S' A)).
 Qed.
 
 Section Universal.
@@ -31,15 +31,15 @@ Section Universal.
   Hypothesis d2_nonneg : 0 <= d2.
 
   (* a reply of the votes, or the whole classifier, of which every label is a function *)
-  Inductive answer : Type := by_votes (r : Reply) | published (h : Classifier).
+  Inductive response : Type := by_votes (r : Reply) | published (h : Classifier).
 
-  Fixpoint votes_of (past : list (Query * answer)) : list (Query * Reply) :=
+  Fixpoint votes_of (past : list (Query * response)) : list (Query * Reply) :=
     match past with
     | [] => []
     | (q, by_votes r) :: past => (q, r) :: votes_of past
     | (_, published _) :: past => votes_of past
     end.
-  Fixpoint classifier_of (past : list (Query * answer)) : option Classifier :=
+  Fixpoint classifier_of (past : list (Query * response)) : option Classifier :=
     match past with
     | [] => None
     | (_, published h) :: _ => Some h
@@ -47,28 +47,28 @@ Section Universal.
     end.
 
   (* the classifier is drawn once, and from then on it answers *)
-  Definition publication (S : D) : behaviour Query answer := fun past q =>
+  Definition publication (S : D) : behaviour Query response := fun past q =>
     match classifier_of past with
     | Some h => ret (published h)
     | None => image published (publish (votes_of past) S)
     end.
-  Definition both_stages (S : D) (b : behaviour Query Reply) : behaviour Query answer := fun past q =>
+  Definition both_stages (S : D) (b : behaviour Query Reply) : behaviour Query response := fun past q =>
     match classifier_of past with
     | Some h => ret (published h)
     | None => if due (votes_of past) then publication S past q else image by_votes (b (votes_of past) q)
     end.
-  Definition unv_priv_cl (S : D) : law (behaviour Query answer) := image (both_stages S) (votes S).
+  Definition unv_priv_cl (S : D) : law (behaviour Query response) := image (both_stages S) (votes S).
 
   Section Adversary.
     Context {Memory : Type}.
-    Variables (move : Memory -> law (Memory * option Query)) (hear : Memory -> Query -> answer -> Memory).
+    Variables (move : Memory -> law (Memory * option Query)) (hear : Memory -> Query -> response -> Memory).
 
     (* what is asked after publication is post-processing *)
     Lemma after_publication S S' : adjacent S S' -> forall f, test f -> forall n past m,
-      (classifier_of past <> None -> E (talk move hear (publication S) n past m) f = E (talk move hear (publication S') n past m) f) /\
-      E (talk move hear (publication S) n past m) f <= exp e2 * E (talk move hear (publication S') n past m) f + d2.
+      (classifier_of past <> None -> E (interact move hear (publication S) n past m) f = E (interact move hear (publication S') n past m) f) /\
+      E (interact move hear (publication S) n past m) f <= exp e2 * E (interact move hear (publication S') n past m) f + d2.
     Proof.
-      intros A f F n. induction n as [|n IH]; intros past m; cbn [talk].
+      intros A f F n. induction n as [|n IH]; intros past m; cbn [interact].
       - split; [reflexivity|]. cbn [ret E]. destruct (F m). pose proof (exp_ineq1_le e2).
         assert (1 * f m <= exp e2 * f m) by (apply Rmult_le_compat_r; lra). lra.
       - split.
@@ -79,13 +79,13 @@ Section Universal.
           cbn [bind E]. unfold publication at 1 3. destruct (classifier_of past) as [h|] eqn:C; cbn [ret image bind E].
           * apply IH.
           * rewrite (E_same (publish (votes_of past) S) _
-              (fun h => E (talk move hear (publication S') n ((q, published h) :: past) (hear m' q (published h))) f)).
+              (fun h => E (interact move hear (publication S') n ((q, published h) :: past) (hear m' q (published h))) f)).
             2: { intros h. apply IH. cbn. discriminate. }
             apply (publish_private (votes_of past) S S' A). intros h. now apply E_test.
     Qed.
 
     (* the adversary against the votes, who stops when publication is due and counts the steps that are left *)
-    Definition waiting := (Memory * list (Query * answer) * nat)%type.
+    Definition waiting := (Memory * list (Query * response) * nat)%type.
     Definition move_before (s : waiting) : law (waiting * option Query) :=
       let '(m, past, k) := s in
       if due (votes_of past) then ret ((m, past, S k), None)
@@ -94,21 +94,21 @@ Section Universal.
       let '(m, past, k) := s in (hear m q (by_votes r), (q, by_votes r) :: past, k).
 
     Lemma waits b n past p m k f : due (votes_of past) = true ->
-      E (talk move_before hear_before b n p (m, past, k)) f = f (m, past, (n + k)%nat).
+      E (interact move_before hear_before b n p (m, past, k)) f = f (m, past, (n + k)%nat).
     Proof.
-      intros H. revert k. induction n as [|n IH]; intros k; cbn [talk]; [reflexivity|].
+      intros H. revert k. induction n as [|n IH]; intros k; cbn [interact]; [reflexivity|].
       cbn [bind E move_before]. rewrite H. cbn [ret E fst snd]. rewrite IH. do 2 f_equal. lia.
     Qed.
 
-    Definition rest (S : D) (s : waiting) : law Memory := let '(m, past, k) := s in talk move hear (publication S) k past m.
+    Definition rest (S : D) (s : waiting) : law Memory := let '(m, past, k) := s in interact move hear (publication S) k past m.
 
     Lemma same_when_due S b f n past m : classifier_of past = None -> due (votes_of past) = true ->
-      E (talk move hear (both_stages S b) n past m) f = E (talk move hear (publication S) n past m) f.
+      E (interact move hear (both_stages S b) n past m) f = E (interact move hear (publication S) n past m) f.
     Proof.
       intros C H. assert (G : forall past, classifier_of past <> None \/ due (votes_of past) = true ->
-        forall m, E (talk move hear (both_stages S b) n past m) f = E (talk move hear (publication S) n past m) f).
+        forall m, E (interact move hear (both_stages S b) n past m) f = E (interact move hear (publication S) n past m) f).
       2: { apply G. auto. }
-      clear past m C H. induction n as [|n IH]; intros past H m; [reflexivity|]. cbn [talk bind E].
+      clear past m C H. induction n as [|n IH]; intros past H m; [reflexivity|]. cbn [interact bind E].
       apply E_same. intros [m' [q|]]; cbn [fst snd]; [|now apply IH].
       cbn [bind E]. unfold both_stages at 1. unfold publication at 2. destruct (classifier_of past) as [h|] eqn:C.
       - cbn [ret E]. apply IH. left. cbn. discriminate.
@@ -117,13 +117,13 @@ Section Universal.
     Qed.
 
     Lemma in_two_stages S b f n past m : classifier_of past = None ->
-      E (talk move hear (both_stages S b) n past m) f =
-      E (talk move_before hear_before b n (votes_of past) (m, past, 0%nat)) (fun s => E (rest S s) f).
+      E (interact move hear (both_stages S b) n past m) f =
+      E (interact move_before hear_before b n (votes_of past) (m, past, 0%nat)) (fun s => E (rest S s) f).
     Proof.
       revert past m. induction n as [|n IH]; intros past m C; [reflexivity|].
       destruct (due (votes_of past)) eqn:H.
       - rewrite waits by exact H. cbn [rest]. rewrite Nat.add_0_r. now apply same_when_due.
-      - cbn [talk bind E move_before]. rewrite H. cbn [bind ret E]. apply E_same. intros [m' [q|]]; cbn [fst snd]; [|now apply IH].
+      - cbn [interact bind E move_before]. rewrite H. cbn [bind ret E]. apply E_same. intros [m' [q|]]; cbn [fst snd]; [|now apply IH].
         cbn [bind E]. unfold both_stages at 1. rewrite C, H. cbn [image bind ret E]. apply E_same. intros r.
         apply (IH ((q, by_votes r) :: past)). exact C.
     Qed.
@@ -132,9 +132,11 @@ Section Universal.
   Theorem two_stages_are_private : interactively_private adjacent (e1 + e2) (d1 + d2) unv_priv_cl.
   Proof.
     intros Memory move hear n m S S' A f F. cbn [unv_priv_cl image bind ret E].
-    rewrite (E_same (votes S) _ (fun b => E (talk (move_before move) (hear_before hear) b n [] (m, [], 0%nat)) (fun s => E (rest move hear S s) f)))
+    rewrite (E_same (votes S) _ (fun b =>
+        E (interact (move_before move) (hear_before hear) b n [] (m, [], 0%nat)) (fun s => E (rest move hear S s) f)))
       by (intros b; apply (in_two_stages move hear S b f n [] m); reflexivity).
-    rewrite (E_same (votes S') _ (fun b => E (talk (move_before move) (hear_before hear) b n [] (m, [], 0%nat)) (fun s => E (rest move hear S' s) f)))
+    rewrite (E_same (votes S') _ (fun b =>
+        E (interact (move_before move) (hear_before hear) b n [] (m, [], 0%nat)) (fun s => E (rest move hear S' s) f)))
       by (intros b; apply (in_two_stages move hear S' b f n [] m); reflexivity).
     pose proof (votes_private _ (move_before move) (hear_before hear) n (m, [], 0%nat) S S' A) as V.
     apply (compose_tests e1 d1 e2 d2 _ _ (rest move hear S) (rest move hear S') (fun _ => f) d2_nonneg V).
