@@ -78,6 +78,13 @@ def test_files_are_read_as_tables_in_memory_are(tmp_path: Path) -> None:
     assert contents(table) == EXPECTED
 
 
+@pytest.mark.parametrize("column", [pd.Series([1.0, 2.0]), pd.Series(["secret", "words"])], ids=["numbers", "texts"])
+def test_one_column_by_itself_is_no_table(column: Any) -> None:
+    for read in (lambda: RawInMemory(column, {}), lambda: Schema.from_public(column)):
+        with pytest.raises(DataError, match=r"must be columns with names: .*; received something else\.$"):
+            read()
+
+
 def test_declared_kinds_count_more_than_types() -> None:
     kinds = {"age": "categorical", "born": "categorical", "smokes": "categorical", "floor": "categorical"}
     table = RawInMemory(TABLE, kinds | {"job": "categorical"}, drop=["ill"])  # type: ignore[arg-type]

@@ -131,7 +131,7 @@ def columns_of(table: Any) -> Sequence[Any] | None:
 
 def column_names(table: Any, what: str) -> list[str]:
     """The names of the columns in their order: dicts and pandas give `keys()`, Arrow `column_names`."""
-    if not has_columns(table):
+    if not has_columns(table) or getattr(table, "ndim", 2) == 1:  # one column of pandas has keys, too
         raise DataError(
             what, "columns with names: a dict of sequences, a data frame or an Arrow table", "something else"
         )
