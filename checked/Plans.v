@@ -7,7 +7,7 @@
    path by path: a plan is (eps, delta)-DP if on each path from its beginning to its end the eps of the stages add up
    to at most eps and their delta to at most delta. The Renyi and Gaussian figures of the note are proved on paper. *)
 From Coq Require Import Reals List Lra Lia Arith.
-From pcqr Require Import Law Stability.
+From pcqr Require Import Law Finite Stability RelabelFixed.
 Import ListNotations.
 Local Open Scope R_scope.
 
@@ -177,6 +177,33 @@ Section Plans.
     private adjacent (Rmax (eps_of p2) (eps_of p1)) (Rmax (delta_of p2) (delta_of p1)) (fun S => run (Branch choose p1 [p2]) S h).
   Proof. intros H1 H2 h. exact (plan_is_private (Branch choose p1 [p2]) (conj H1 (conj H2 I)) h). Qed.
 End Plans.
+
+(* The stage of a release that draws a classifier (DrawStage; proofs/sspp.md): its class, prior and draw may depend on what
+   was shown before. *)
+Section Draw.
+  Context {X Label Member Outcome : Type}.
+  Variable same : Label -> Label -> bool.
+  Variables (members : history (Outcome := Outcome) -> list Member) (says : Member -> X -> Label) (prior : history (Outcome := Outcome) -> Member -> R).
+  Hypothesis some : forall h, members h <> [].
+  Hypothesis prior_pos : forall h m, In m (members h) -> 0 < prior h m.
+  Variables eta lam : R.
+  Hypothesis eta_nonneg : 0 <= eta.
+  Variable chance : history (Outcome := Outcome) -> list (X * Label) -> Member -> R.
+  Variable nonneg : forall h S m, In m (members h) -> 0 <= chance h S m.
+  Variable one : forall h S, sum (members h) (chance h S) = 1.
+  Hypothesis high : forall h S m, In m (members h) -> chance h S m <= exp lam * exact_chance same (members h) says (prior h) eta S m.
+  Hypothesis low : forall h S m, In m (members h) -> exact_chance same (members h) says (prior h) eta S m <= exp lam * chance h S m.
+  Variable shown : Member -> Outcome.
+
+  Definition draw_stage : plan (D := list (X * Label)) (Outcome := Outcome) :=
+    Stage (fun h S => image shown (sspp (members h) (chance h) (nonneg h) (one h) S)) (2 * eta + 2 * lam) 0.
+
+  Theorem a_draw_is_a_sound_stage : sound replaced draw_stage.
+  Proof.
+    split; [lra|]. intros h S S' A. apply post_processing.
+    apply (sspp_is_private same (members h) says (prior h) (some h) (prior_pos h) eta lam eta_nonneg); auto.
+  Qed.
+End Draw.
 
 (* A coin that says a bit with the chance 3/4 is (ln 3, 0)-DP. Shown twice, then once more or not, as the first says. *)
 Section Example_plan.
