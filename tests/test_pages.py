@@ -16,9 +16,16 @@ from pcqr import registry
 ROOT = Path(__file__).parents[1]
 HISTORY = "CHANGELOG.md"
 """Speaks of names that are gone."""
-PAGES = sorted((*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "proofs").glob("*.md")))
+PAGES = sorted(
+    (
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "proofs").glob("*.md"),
+        *(ROOT / "checked").glob("*.md"),
+    )
+)
 NAME = re.compile(r"(?<![\w./-])pcqr(?:\.[A-Za-z_]\w*)+")
-FILE = re.compile(r"(?<![\w./])(?:src|tests|docs|proofs|benchmarks|mutants)/[\w./-]*\w")
+FILE = re.compile(r"(?<![\w./])(?:src|tests|docs|proofs|benchmarks|mutants|checked)/[\w./-]*\w")
 LINK = re.compile(r"\]\((?!https?:)([^)\s]+)\)")
 ENDINGS = (".json", ".toml", ".md", ".py", ".csv")
 

@@ -1,4 +1,4 @@
-"""Ties every proof note to the code that it speaks of.
+"""Ties every proof note to the code that it speaks of, and to the machine-checked theorems that state it.
 
 A note in `proofs/` ends with one line for each function or class that its proof covers:
 
@@ -12,6 +12,13 @@ freely, and code may not. When code did move: read the note against it, mend eit
 which replaces the hashes of the notes that are named (a new line may be written without one). It refreshes no note
 that is not named: a hash says that somebody has read that note against that code. Without arguments it lists what
 moved.
+
+Where a theorem of `checked/` states a note's claim, or a part of it, the note ends with a line for the theorem, too:
+
+    <!-- proved: checked/Votes.v:distance_moves_by_at_most_one 3fa2c1d0 -->
+
+The hash covers all that the statement means (checked/statements.py). No Coq is needed for it. The theorems of all notes
+are listed on docs/proofs.md, too: `--write docs/proofs.md` lists them anew.
 """
 
 from __future__ import annotations
@@ -29,12 +36,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # run as a script, it finds no `mutants`
 
+from checked import statements  # noqa: E402
 from mutants.shape import shape  # noqa: E402
 
 UNIMPORTED = "pcqr.gpu."
 """Modules that need torch, which need not be there."""
 NOTES = ROOT / "proofs"
+PAGE = ROOT / "docs" / "proofs.md"
+"""How each claim is known."""
 CHECKED = re.compile(r"<!-- checked: (?P<module>[\w.]+):(?P<name>[\w.]+)(?: (?P<digest>[0-9a-f]{8}))? -->")
+
+PROVED = re.compile(r"<!-- proved: checked/(?P<file>\w+)\.v:(?P<theorem>[\w']+)(?: (?P<digest>[0-9a-f]{8}))? -->")
 
 
 def digest(module: str, name: str) -> str:
@@ -67,8 +79,9 @@ def parsed(module: str, name: str) -> ast.Module:
 
 
 def moved(text: str) -> list[str]:
-    """The objects named in a note's `text` whose code is gone, or is not what the note was checked against."""
-    return [f"{line['module']}:{line['name']}" for line in CHECKED.finditer(text) if not _is_current(line)]
+    """What a note's `text` names whose code or statement is gone, or is not what the note was checked against."""
+    code = [f"{line['module']}:{line['name']}" for line in CHECKED.finditer(text) if not _is_current(line)]
+    return code + [f"{line['file']}.v:{line['theorem']}" for line in PROVED.finditer(text) if not _is_stated(line)]
 
 
 def _is_current(line: re.Match[str]) -> bool:
@@ -78,9 +91,37 @@ def _is_current(line: re.Match[str]) -> bool:
         return False
 
 
+def _is_stated(line: re.Match[str]) -> bool:
+    try:
+        return line["digest"] == statements.digest(line["file"], line["theorem"])
+    except KeyError:
+        return False
+
+
 def refreshed(text: str) -> str:
     """`text` with every hash brought up to date."""
-    return CHECKED.sub(lambda m: f"<!-- checked: {m['module']}:{m['name']} {digest(m['module'], m['name'])} -->", text)
+    text = CHECKED.sub(lambda m: f"<!-- checked: {m['module']}:{m['name']} {digest(m['module'], m['name'])} -->", text)
+    return PROVED.sub(
+        lambda m: f"<!-- proved: checked/{m['file']}.v:{m['theorem']} {statements.digest(m['file'], m['theorem'])} -->",
+        text,
+    )
+
+
+ROW = re.compile(
+    r"^\| (?P<notes>\[\w+\]\(\.\./proofs/[^|]*) \| (?P<claim>[^|]*) \| (?P<theorems>[^|]*) \|", re.MULTILINE
+)
+
+
+def listed(page: str) -> str:
+    """The page of claims with the theorems that the notes of each row name."""
+
+    def row(line: re.Match[str]) -> str:
+        notes = re.findall(r"\.\./proofs/(\w+)\.md", line["notes"])
+        texts = ((NOTES / f"{note}.md").read_text(encoding="utf-8") for note in notes)
+        names = [f"`{found['file']}.{found['theorem']}`" for text in texts for found in PROVED.finditer(text)]
+        return f"| {line['notes']} | {line['claim']} | {', '.join(names) or '—'} |"
+
+    return ROW.sub(row, page)
 
 
 def main(arguments: list[str]) -> int:
@@ -94,7 +135,8 @@ def main(arguments: list[str]) -> int:
             return 1 if stale else 0
         case ["--write", _, *_]:
             for note in map(Path, arguments[1:]):
-                note.write_text(refreshed(note.read_text("utf-8")), encoding="utf-8")
+                renewed = listed if note.name == PAGE.name and note.parent.name == "docs" else refreshed
+                note.write_text(renewed(note.read_text("utf-8")), encoding="utf-8")
             return 0
         case _:
             print("usage: proof_notes.py [--write NOTE ...]", file=sys.stderr)
