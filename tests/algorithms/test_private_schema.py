@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from pcqr import SeededEntropy
+from pcqr.algorithms import predicates
 from pcqr.algorithms.predicates import MOST_CATEGORIES, joined, noisy_counts, private_schema, shares, shown_categories
 from pcqr.audit.exact.integers import NoiseLaw
 from pcqr.audit.exact.sums import Announced, NoisySum
@@ -196,3 +200,49 @@ def test_shares_are_of_all_records_or_of_what_is_more() -> None:
     stage = PredicatesStage(10, 1, 0, 1, 1.0, 1.0, None, None, bound=4)
     assert shares([20, -3, 12], stage) == [0.5, 0.0, 0.3]
     assert math.fsum(shares([40, 30, 30], stage)) == pytest.approx(1.0)
+
+
+def test_cuts_of_very_many_records_are_decided_by_some_of_them_whatever_the_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A quarter decides here. The kept number is off by 6 standard deviations with a chance below 10⁻⁸ a column."""
+    monkeypatch.setattr(predicates, "MOST_HALVED", N / 4)
+    stage = replace(STAGE, selection=100.0)
+    assert predicates.deciding_share(N, 100.0) == 64
+    kept = deciding(TABLE, stage)
+    for name, found in kept.items():
+        present = int((~np.isnan(next(iter(TABLE.numbers([name])))[name])).sum())
+        assert abs(found.size - present / 4) <= 6 * (present * 3 / 16) ** 0.5, name
+    for size in (1, 7, 1_000):
+        split = deciding(InBlocks(TABLE, size), stage)
+        assert {name: found.tolist() for name, found in split.items()} == {
+            name: found.tolist() for name, found in kept.items()
+        }
+
+
+@pytest.mark.parametrize("cell", [5.0, math.nan])
+def test_which_records_decide_does_not_depend_on_a_cell(monkeypatch: pytest.MonkeyPatch, cell: float) -> None:
+    """A record that is replaced, also by one with a gap, takes no other record in or out."""
+    monkeypatch.setattr(predicates, "MOST_HALVED", N / 4)
+    stage = replace(STAGE, selection=100.0)
+    before = deciding(TABLE, stage)["age"]
+    ages = CELLS["age"].copy()
+    ages[0] = cell
+    after = deciding(RawInMemory(CELLS | {"age": ages}, {"job": "categorical"}), stage)["age"]
+    changed = (Counter(before.tolist()) - Counter(after.tolist())) + (
+        Counter(after.tolist()) - Counter(before.tolist())
+    )
+    assert changed.total() <= 2
+
+
+def test_all_records_decide_unless_they_are_very_many() -> None:
+    assert predicates.deciding_share(4_194_304, 0.1) == 256
+    assert predicates.deciding_share(10_000_000, 0.05) == 108
+    assert predicates.deciding_share(10_000_000, 0.001) == 256
+    assert predicates.deciding_share(1_000_000_000, 0.05) == 2
+
+
+def deciding(table: RawTable, stage: PredicatesStage) -> dict[str, NDArray[np.int64]]:
+    """Return the places that decide the cuts of each column, by one seed for all columns."""
+    names = table.named("numeric", "date")
+    return {name: predicates._places(name, table, stage, SeededEntropy(4)) for name in names}
