@@ -36,7 +36,7 @@ check: $(STAMP)  ## format, lint, types, layers
 prove: $(STAMP)  ## check the theorems of checked/ with Coq, and compare their definitions with the code (needs coq, see checked/README.md)
 	$(BIN)/python -m checked.prove
 
-prove-mutants: $(STAMP)  ## wrong constants, dropped terms: does a theorem of checked/ still prove? (after make prove)
+prove-mutants: $(STAMP)  ## wrong constants, dropped terms: does a theorem of checked/ still prove?
 	$(BIN)/python -m checked.mutants
 
 crash: $(STAMP)  ## kill processes that answer from a ledger, and servers, over 350 times in SQLite and 150 in PostgreSQL: is anything lost?

@@ -1,8 +1,10 @@
 """Mutants of statements and definitions: wrong constants, dropped terms, ignored ties. Each must fail to prove.
 
-`mutants.toml` has a pair of texts for each. The changed file and those that require it are compiled in a temporary copy
-of `build/prove`, which `make prove` leaves, until one of them fails. A mutant that is proved after all is an error. So
-is one that is no Coq text, and one whose old text does not occur exactly once.
+`mutants.toml` has a pair of texts for each. All files are compiled once, in `build/prove-mutants`. For each mutant, the
+changed file and those that require it are compiled in a temporary copy until one of them fails. A mutant that is proved
+after all is an error. So is one that is no Coq text, and one whose old text does not occur exactly once.
+
+Names of files, such as `Votes.v`, choose the mutants of these.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 from checked import prove, statements
 
 MUTANTS = statements.FOLDER / "mutants.toml"
+BUILD = prove.BUILD.with_name("prove-mutants")
 LEAST = 20
 LIMIT = 60
 """Seconds for a file of a mutant: a proof that does not end by then has failed."""
@@ -26,11 +29,11 @@ MALFORMED = re.compile(r"Syntax error|Lexer|was not found in the current|Unable 
 
 def affected(name: str) -> list[str]:
     """Return the file and all that require it, in the order of compilation."""
-    of, found = statements.files(prove.BUILD), {name}
-    for other in prove.order(prove.BUILD):
+    of, found = statements.files(BUILD), {name}
+    for other in prove.order(BUILD):
         if found & set(of[other].required):
             found.add(other)
-    return [other for other in prove.order(prove.BUILD) if other in found]
+    return [other for other in prove.order(BUILD) if other in found]
 
 
 def verdict(mutant: dict[str, str], folder: Path) -> str:
@@ -52,38 +55,34 @@ def verdict(mutant: dict[str, str], folder: Path) -> str:
     raise prove.Failure("it is PROVED. The theorem does not say what it should, or the mutant is harmless")
 
 
-def main() -> int:
+def main(chosen: list[str]) -> int:
     mutants = tomllib.loads(MUTANTS.read_text(encoding="utf-8"))["mutant"]
+    mutants = [mutant for mutant in mutants if not chosen or mutant["file"] in chosen]
     begun, wrong = time.perf_counter(), 0
     try:
         prove.require_tools()
+        prove.copied(BUILD)
+        print("Coq proves:")
+        prove.build(prove.order(BUILD), BUILD)
     except prove.Failure as failure:
         print(failure, file=sys.stderr)
         return 1
-    stale = [
-        name
-        for name in statements.files()
-        if not (prove.BUILD / f"{name}.vo").exists()
-        or (prove.BUILD / f"{name}.v").read_bytes() != (statements.FOLDER / f"{name}.v").read_bytes()
-    ]
-    if stale:
-        print(f"{prove.BUILD} is not up to date: {', '.join(stale)}. Run `make prove` first.", file=sys.stderr)
-        return 1
+    print("Mutants:")
     for mutant in mutants:
         with tempfile.TemporaryDirectory(prefix="pcqr-mutant-") as place:
             folder = Path(place) / "prove"
-            shutil.copytree(prove.BUILD, folder)
+            shutil.copytree(BUILD, folder)
             try:
                 print(f"  fails in {verdict(mutant, folder)}: {mutant['file']}, {mutant['what']}", flush=True)
             except prove.Failure as failure:
                 wrong += 1
                 print(f"  ERROR {mutant['file']}, {mutant['what']}: {failure}", flush=True)
     print(f"{len(mutants)} mutants, {wrong} errors ({time.perf_counter() - begun:.0f} s).")
-    if len(mutants) < LEAST:
+    if not chosen and len(mutants) < LEAST:
         print(f"Fewer than {LEAST} mutants.")
         return 1
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,13 @@ def test_a_theorem_named_by_a_note_must_be_there() -> None:
 def test_every_theorem_is_listed_with_its_assumptions() -> None:
     listed = (statements.FOLDER / "assumptions.txt").read_text(encoding="utf-8").splitlines()
     assert [line.split(":")[0] for line in listed] == statements.theorems(), "Run: python -m checked.prove --write"
+
+
+def test_every_mutant_has_its_text_in_its_file_once() -> None:
+    mutants = tomllib.loads((statements.FOLDER / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
+    counts = {m["what"]: (statements.FOLDER / m["file"]).read_text(encoding="utf-8").count(m["old"]) for m in mutants}
+    assert len(counts) == len(mutants) >= 20
+    assert {what: count for what, count in counts.items() if count != 1} == {}
 
 
 def test_every_note_is_listed_on_the_page_of_claims() -> None:
