@@ -16,7 +16,7 @@ PICTURE = Path("docs/images/choosing.png")
 QUESTIONS = (
     (
         "A table, and a classifier may leave?",
-        "it is enough that columns and kinds are public;\n30 public rows, or a schema, save a share of ε",
+        "only columns and their kinds have to be public;\n30 public rows, or a schema, save a share of ε",
     ),
     ("A table, and queries come one at a time?", "from one process, or over HTTP"),
     ("A learner of your own, or proved accuracy", "texts, images; a curve in one or two dimensions"),
@@ -32,14 +32,14 @@ ANSWERS = (
     (
         PUBLISHED,
         "Answer with it",
-        "UniversalRelease      pcqr fit      pcqr serve",
-        'the same classifier, asked one query at a time, without end;\nshows="answers" keeps it inside',
+        "UniversalRelease      pcqr publish, then pcqr serve",
+        'the same classifier, asked one query at a time, without end;\nwith shows="answers" it is not shown',
     ),
     (
         VOTES,
         "Votes",
         "SubsampleAggregate   AgnosticRelease   pcqr answer",
-        "teachers on disjoint parts of the records; pays for queries, so their number ends",
+        "teachers on disjoint parts of the records;\nthey pay for queries, so the number of queries is limited",
     ),
 )
 HEIGHT, STEP, LEFT, RIGHT, WIDE_LEFT, WIDE_RIGHT = 1.45, 2.0, 0.0, 5.5, 4.4, 6.8

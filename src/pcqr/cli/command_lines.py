@@ -21,6 +21,8 @@ _SOURCES = {
     "schema": "--schema schema.toml",
     "queries": "--public queries.csv",
 }
+_TESTED = ("AgPrivCl", "SubSamp")
+"""They were measured with tests of stability, so their commands ask for these."""
 
 
 def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
@@ -37,9 +39,10 @@ def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
     source = advised.source if way.trees else situation.source
     columns = "" if source is None or (source == "queries" and not way.trees) else f" {_SOURCES[source]}"
     hypotheses = "trees --depth 2" if way.trees else "stumps"
+    vote = " --vote stability" if way.name in _TESTED else ""
     return (
-        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} "
-        f"--algorithm {way.algorithm.option} {privacy} --delta {_number(situation.delta)} {_ACCOUNT} --out answers.csv",
+        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} --algorithm {way.algorithm.option}"
+        f"{vote} {privacy} --delta {_number(situation.delta)} {_ACCOUNT} --out answers.csv",
     )
 
 
@@ -49,8 +52,9 @@ def python_for(advised: Advised, situation: Situation) -> str:
     first = "" if way.hypotheses is None else f"{way.hypotheses}, "
     delta = "" if way.algorithm.pure else f", delta={_number(situation.delta)}"
     queries = "" if way.at_once or situation.queries is None else f", queries={situation.queries}"
+    vote = ', vote="stability"' if way.name in _TESTED else ""
     sources = {None: "", "schema": ", schema=schema", "public rows": ", public=public", "queries": ", public=queries"}
-    return f"{way.algorithm.estimator_name}({first}{given}{delta}{queries}).fit(X, y{sources[advised.source]})"
+    return f"{way.algorithm.estimator_name}({first}{given}{delta}{queries}{vote}).fit(X, y{sources[advised.source]})"
 
 
 def line_for_option(option: Option, request: Demand, class_name: str | None, intervals: int) -> str | None:

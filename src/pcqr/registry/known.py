@@ -30,7 +30,7 @@ ALGORITHMS: list[Reference] = [
     Algorithm(
         name="UnvPrivCl",
         estimator="pcqr.estimators:UniversalRelease",
-        words="relabels, votes, then publishes a classifier; without a class of your own at once",
+        words="publishes a classifier at once, or, with a class of your own, after votes of relabelled teachers",
         strength="it answers like AgPrivCl and then publishes a classifier that answers for ever",
         proof="unv_priv_cl",
         planner="pcqr.planning.questions.options:plan_unv_priv_cl",
@@ -41,7 +41,7 @@ ALGORITHMS: list[Reference] = [
     Algorithm(
         name="AgPrivCl",
         estimator="pcqr.estimators:AgnosticRelease",
-        words="answers by votes: of relabelled teachers and stable, or noisy",
+        words="answers by votes: tested for stability after relabelling, or with noise; by one draw from a fixed class",
         strength="relabelling makes the teachers agree, so that few queries are unstable",
         proof="ag_priv_cl",
         planner="pcqr.planning.questions.options:plan_ag_priv_cl",
@@ -57,7 +57,7 @@ ALGORITHMS: list[Reference] = [
     Algorithm(
         name="SubSamp",
         estimator="pcqr.estimators:SubsampleAggregate",
-        words="answers by votes on the labels as they are, stable or noisy",
+        words="answers by votes on the labels as they are, tested for stability or with noise",
         strength="the teachers agree often enough on the labels as they are",
         proof="sub_samp",
         planner="pcqr.planning.questions.options:plan_sub_samp",

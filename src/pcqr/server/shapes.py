@@ -82,7 +82,7 @@ class ReleaseFacts(BaseModel):
         description="What its `answer` says where the vote was unstable: nothing, or the coin. null for a model."
     )
     shows_classifier: bool = Field(
-        description="Is its classifier public, once it answers? Else it stays inside, and gives labels alone."
+        description="Is its classifier public, once it answers? Otherwise the release shows only labels."
     )
     most_rows: int = Field(description="The most rows that a request may have.")
     most_bytes: int = Field(description="The most bytes that the body of a request may have.")

@@ -66,7 +66,9 @@ function costOf(one) {
 }
 
 function answer(one, { label, coin, kind, probability }, { left }) {
-  const { name, meaning, tone } = kindOf(kind);
+  const { name, meaning: usual, tone } = kindOf(kind);
+  const isNoisy = kind === "stable" && left && left.unstable === null;
+  const meaning = isNoisy ? "The teachers' votes, with noise on them, gave this label." : usual;
   const none = label === null || label === undefined;
   const words = none ? "No clear answer" : String(label);
   const price = cost(one, kind, left);

@@ -17,7 +17,7 @@ export async function model(one) {
   if (!one.shows_classifier)
     return notice(
       "The classifier is not shown",
-      "It answers every query, and stays inside the release. Who asks often enough can still find it out.",
+      "It answers every query, but the release does not show it. Whoever asks often enough can still reconstruct it.",
     );
   const facts = await api.release(one.name);
   const drawn = facts.picture ? await api.picture(one.name).catch(asRefusal) : null;

@@ -147,7 +147,7 @@ function budget(one, { spent, left, untimed = null, history = [], mine = null, a
     ["stable", count(queries - unstable), "stable answers"],
     ["unstable", count(unstable), allowed === null ? "unstable answers" : `of ${counted(allowed, "unstable answer")}`],
     published
-      ? ["published", one.shows_classifier ? "public" : "inside", "its classifier answers from now on"]
+      ? ["published", one.shows_classifier ? "public" : "not shown", "its classifier answers from now on"]
       : [
           "published",
           publishes(one) ? "not yet" : "none",

@@ -79,7 +79,7 @@ export const stateName = (state) => own(STATES, state) ?? state;
 export function standing({ kind, state, left, shows_classifier: isShown }) {
   if (kind === "model") return "It answers any number of queries, and nothing is used up.";
   if (state === "published")
-    return `Its classifier ${isShown ? "is public" : "stays inside"}: it answers any number of queries, and nothing is used up.`;
+    return `Its classifier ${isShown ? "is public" : "is not shown"}. It answers any number of queries, and nothing is used up.`;
   if (state === "halted") return "It is exhausted. Queries that were asked before still get their answer.";
   if (state === "failed")
     return "Its log cannot be read or written now. The server tries again. If this lasts, tell the data holder.";
@@ -99,7 +99,7 @@ const KINDS = {
   },
   published: {
     name: "published",
-    meaning: "A private classifier gave this label. It gives everybody the same one, for ever.",
+    meaning: "A differentially private classifier gave this label. It gives everybody the same label, for ever.",
     cost: "It cost nothing: the classifier was paid for when it was made.",
   },
   repeated: {
