@@ -9,8 +9,8 @@ with which the model would have expected the share of ⊥ that was seen: 1 where
 pessimistic. The quantiles of these factors are what `RELABELLED_DOUBTS`, `PLAIN_DOUBTS`, `RELABELLED_RANGE` and
 `PLAIN_RANGE` are made from, in `pcqr.planning.expected.model`.
 
-Randomness is seeded so that a run can be repeated. The results go to a file and into a table of docs/planning.md. They
-are of the range's ends as they were: with others `--redraw` refuses. A run takes a minute of one core.
+Randomness is seeded so that a run can be repeated. The results go to a file and into a table of docs/planning.md.
+`--redraw` refuses results whose ranges have other ends than the model's. A run takes a minute of one core.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def read(path: Path) -> list[Cell]:
     pairs = ("range_ends", "expected_range")
     found = [Cell(**cell | {name: tuple(cell[name]) for name in pairs}) for cell in stored]
     if {cell.range_ends for cell in found} != {model.PLAIN_RANGE, model.RELABELLED_RANGE}:
-        raise SystemExit(f"{path} has ranges with other ends than the model's. Run it again, without --redraw.")
+        raise SystemExit(f"The ranges in {path} have other ends than the model's. Run it again, without --redraw.")
     return found
 
 
@@ -199,14 +199,14 @@ def summary(found: Sequence[Cell]) -> str:
     outside = sorted({f"{cell.algorithm} on {cell.table}" for cell in found if not cell.is_within})
     sentences = [
         f"In {within} of {len(found)} cells the share of unstable answers that was seen lies in the range, up to twice "
-        f"its standard error; the others are {', '.join(outside)}."
+        f"its standard error. The cells outside are of {', '.join(outside)}."
     ]
     for name in ALGORITHMS:
         factors = np.quantile([cell.doubt for cell in found if cell.algorithm == name], (0.1, 0.5, 0.9))
         low, middle, high = (f"{factor:.2g}" for factor in factors)
         sentences.append(
-            f"{name}: the factor on θ that would have been right has the median {middle}, and four out of five lie "
-            f"between {low} and {high}."
+            f"{name}: the median of the right factors on θ is {middle}, and four out of five lie between {low} and "
+            f"{high}."
         )
     return " ".join(sentences)
 

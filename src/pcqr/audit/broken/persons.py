@@ -36,7 +36,7 @@ def _visits(label: int) -> PersonTable:
 
 
 def _often(place: float) -> PersonTable:
-    """Two with four rows each: somebody in the middle, and somebody at this place."""
+    """Two persons with four rows each: one in the middle, one at this place."""
     return PersonTable.of((((1.0, 0),) * 4, ((place, 0),) * 4))
 
 
@@ -45,8 +45,7 @@ ON_CUTS = TreeOnCutsOfPersons(cuts_stage(2, 1, 1.0), 3)
 BUGS: Sequence[Bug] = (
     bug(
         "groups split over teachers",
-        "Rows are shared out to teachers one by one: somebody with two rows is heard by two of them, and is charged "
-        "for one.",
+        "Rows are given to teachers one by one: a person with two rows reaches two teachers, and is charged for one.",
         claim=Guarantee(1.0, unit=PERSON),
         broken=PersonPoll(1.0, together=False),
         correct=PersonPoll(1.0, together=True),
@@ -54,7 +53,7 @@ BUGS: Sequence[Bug] = (
     ),
     bug(
         "cuts of all rows of persons",
-        "Cuts are drawn among all rows, and paid for as though everybody had one: somebody with many rows moves the "
+        "Cuts are drawn from all rows, and paid for as if each person had one row: a person with many rows moves the "
         "middle by as many.",
         claim=ON_CUTS.claimed.for_persons("records are persons"),
         broken=replace(ON_CUTS, of_all_rows=True),

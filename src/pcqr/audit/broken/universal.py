@@ -72,7 +72,7 @@ class VoteAndPublish:
 
 @dataclass(frozen=True)
 class AnsweredByDraw:
-    """A query answered by one member of `hypotheses`, drawn as `relabel` draws ĥ: over private points, if need be."""
+    """Answer a query by one member of `hypotheses`, drawn as `relabel` draws ĥ, even over private points."""
 
     hypotheses: HypothesisClass
     inverse_temperature: float
@@ -84,7 +84,7 @@ class AnsweredByDraw:
 
 @dataclass(frozen=True)
 class DrawnAndVoted:
-    """The answers by one draw from a fixed class, and beside them a noisy vote of all records. `share` · ε for each."""
+    """Answer by one draw from a fixed class, and show a noisy vote of all records, too. Each costs `share` · ε."""
 
     share: float
 
@@ -100,12 +100,12 @@ FIXED = Stumps(cuts=(0.5,))
 
 
 def _at(place: float) -> SmallTable:
-    """Eight 0s at 0 and one 1: a cut that parts them lies midway, and shows where it is."""
+    """Eight 0s at 0 and one 1 at `place`: a cut between them lies midway, and shows the place."""
     return SmallTable((*(((0.0, 0),) * 8), (place, 1)))
 
 
 def _agreeing(label: int) -> SmallTable:
-    """Twelve 0s, and a record that counts most where both say 1 nevertheless."""
+    """Twelve 0s and one more record. That record moves the odds most where both the draw and the vote say 1."""
     return SmallTable((*(((1.0, 0),) * 12), (1.0, label)))
 
 
@@ -124,7 +124,8 @@ BUGS: Sequence[Bug] = (
     ),
     bug(
         "answers by a class of private points",
-        "A hypothesis drawn over private points, which may only relabel, answers queries: its cut shows the points.",
+        "A hypothesis drawn over private points may only relabel. Here it answers queries, and its cut shows the "
+        "points.",
         claim=Guarantee(EPSILON),
         broken=AnsweredByDraw(Thresholds(), 0.5 * EPSILON),
         correct=AnsweredByDraw(FIXED, 0.5 * EPSILON),
@@ -132,7 +133,7 @@ BUGS: Sequence[Bug] = (
     ),
     bug(
         "votes beside a draw",
-        "One draw answers all queries and costs ε; a noisy vote beside it costs ε again, and is not paid for.",
+        "One draw answers all queries and costs ε. A noisy vote beside it also costs ε, which the claim leaves out.",
         claim=Guarantee(EPSILON),
         broken=DrawnAndVoted(1.0),
         correct=DrawnAndVoted(0.5),
