@@ -24,7 +24,7 @@ BUILD = prove.BUILD.with_name("prove-mutants")
 LEAST = 20
 LIMIT = 60
 """Seconds for a file of a mutant: a proof that does not end by then has failed."""
-MALFORMED = re.compile(r"Syntax error|Lexer|was not found in the current|Unable to locate|Cannot find|No such")
+MALFORMED = re.compile(r"Syntax error|Lexer|was not found in the current|Cannot find a physical path")
 
 
 def affected(name: str) -> list[str]:
