@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,9 @@ from pcqr.algorithms.predicates import MOST_CATEGORIES, joined, noisy_counts, pr
 from pcqr.audit.exact.integers import NoiseLaw
 from pcqr.audit.exact.sums import Announced, NoisySum
 from pcqr.audit.exact.walk import intercepted
+from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
+from pcqr.mechanisms.halving import places
 from pcqr.plan import PredicatesStage
 from pcqr.schema import Column
 from pcqr.schema.raw import Floats, RawInMemory, RawTable, Texts
@@ -240,6 +243,49 @@ def test_all_records_decide_unless_they_are_very_many() -> None:
     assert predicates.deciding_share(10_000_000, 0.05) == 108
     assert predicates.deciding_share(10_000_000, 0.001) == 256
     assert predicates.deciding_share(1_000_000_000, 0.05) == 2
+    assert predicates.deciding_share(10**12, 0.05) == 1, "never none"
+    assert predicates.deciding_share(10_000_000, 5e-324) == 256, "2¹⁴/ε₀ is infinite"
+
+
+class Coins(Entropy):
+    """These bytes, and no more."""
+
+    is_private = False
+
+    def __init__(self, coins: Sequence[int]) -> None:
+        self.left = bytes(coins)
+
+    def bytes(self, count: int) -> bytes:
+        assert count <= len(self.left)
+        drawn, self.left = self.left[:count], self.left[count:]
+        return drawn
+
+
+class OneColumn(InBlocks):
+    """These cells, cut before these rows."""
+
+    def __init__(self, cells: Sequence[float], before: Sequence[int]) -> None:
+        self.size, self._blocks = len(cells), np.split(np.array(cells), before)
+
+    def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, Floats]]:
+        return (dict.fromkeys(names, block) for block in self._blocks)
+
+
+@pytest.mark.parametrize("share", [1, 64, 255])
+def test_every_row_has_one_coin_whatever_the_cells_and_the_blocks(monkeypatch: pytest.MonkeyPatch, share: int) -> None:
+    """All columns of three rows, and all coins: the last that keeps a row, and the first that does not."""
+    monkeypatch.setattr(predicates, "MOST_HALVED", 3 * share / 256)
+    monkeypatch.setattr(predicates, "LEAST_LOSS", 0.0)
+    stage = PredicatesStage(3, 1, 0, 1, 1.0, None, None, None)
+    assert predicates.deciding_share(3, 1.0) == share
+    for cells in itertools.product([-1.0, 0.0, 2.0, math.nan], repeat=3):
+        for are_kept in itertools.product([False, True], repeat=3):
+            expected = [cell for cell, is_kept in zip(cells, are_kept, strict=True) if is_kept and not math.isnan(cell)]
+            for before in ([], [1], [0, 1, 1, 2], [3]):
+                coins = Coins([share - is_kept for is_kept in are_kept] + [0] * 5)
+                found = predicates._places("x", OneColumn(cells, before), stage, coins)
+                assert found.tolist() == places(np.array(expected)).tolist()
+                assert coins.left == b"", "one word, however the rows are split"
 
 
 def deciding(table: RawTable, stage: PredicatesStage) -> dict[str, NDArray[np.int64]]:

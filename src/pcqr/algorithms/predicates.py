@@ -20,8 +20,8 @@ from pcqr.schema.raw import Floats, RawColumn, RawTable
 MOST_CATEGORIES = 100
 """Of more categories of a column, those with the largest noisy counts are kept."""
 MOST_HALVED, LEAST_LOSS = 2.0**22, 2.0**14
-"""Of n records about max(2²², 2¹⁴/ε₀) decide where a column is cut. Their quantiles are those of all records to within
-.1 % of n, and memory does not grow with n."""
+"""Of n records about max(2²², 2¹⁴/ε₀) decide where a column is cut, and at most n/256 more. Their quantiles are those
+of all records to within .1 % of n."""
 
 
 def private_schema(table: RawTable, stage: PredicatesStage, entropy: Entropy) -> Schema:
@@ -92,7 +92,8 @@ def _places(name: str, table: RawTable, stage: PredicatesStage, entropy: Entropy
 
 def deciding_share(records: int, selection: float) -> int:
     """Return how many of 256 of n = `records` decide the cuts of a column, on average: all, unless n is very large."""
-    return min(256, math.ceil(256 * max(MOST_HALVED, LEAST_LOSS / selection) / records))
+    deciding = max(MOST_HALVED, min(LEAST_LOSS / selection, records))  # infinite without `min` where ε₀ is tiny
+    return min(256, math.ceil(256 * deciding / records))
 
 
 class _Coins:
