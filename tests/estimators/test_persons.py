@@ -226,6 +226,26 @@ def test_more_rows_of_a_person_may_count_where_rows_are_weighed() -> None:
             estimator.fit(X, Y, public=PUBLIC, groups=Groups(GROUPS, rows=2))
 
 
+@pytest.mark.parametrize(
+    ("vote", "said"),
+    [
+        ("auto", "all rows of one count at most as one record together"),
+        ("stability", "count at most as one record together in the draw that relabels, and teachers get all of them"),
+        ("noisy max", "all rows of one go to one teacher"),
+    ],
+)
+def test_the_guarantee_says_whether_rows_are_weighed(vote: Any, said: str) -> None:
+    """More rows of a person count where rows are weighed, and are refused where teachers see all of them anyway."""
+    release = AgnosticRelease(DecisionTrees(depth=1), epsilon=4.0, queries=5, vote=vote, **COMMON)
+    assert release.plan(COUNT, public=PUBLIC, persons=True).guarantee.steps[-1].endswith(said)
+    assert release.fit(X, Y, public=PUBLIC, groups=GROUPS).guarantee_.steps[-1].endswith(said)
+    if vote == "noisy max":
+        with pytest.raises(ParameterError, match=r"^groups.rows must be 1 for AgnosticRelease, which weighs no rows"):
+            release.fit(X, Y, public=PUBLIC, groups=Groups(GROUPS, rows=2))
+    else:
+        release.fit(X, Y, public=PUBLIC, groups=Groups(GROUPS, rows=2))
+
+
 def test_all_rows_of_a_person_go_to_one_teacher() -> None:
     """Each person has one x: a teacher that saw half of somebody's rows would see that x, too."""
     seen: list[set[float]] = []

@@ -24,7 +24,7 @@ from pcqr.estimators.display import Displayed
 from pcqr.estimators.given import AssumePublic, Given, Known, width_of
 from pcqr.estimators.handed import check_public, handed, schema_for, schema_known
 from pcqr.estimators.labels import LabelArray, declared, plain_name
-from pcqr.estimators.persons import HEARD, Groups, Hearing
+from pcqr.estimators.persons import HEARD, WEIGHED, Groups, Hearing
 from pcqr.estimators.tables import check_width, in_order, read_points
 from pcqr.guarantee import Guarantee, warn_if_weak
 from pcqr.hypotheses.base import HypothesisClass, Points
@@ -417,8 +417,9 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     def _check_persons(self, hypotheses: HypothesisClass, groups: Any = None) -> None:
         if self.not_for_persons_because is not None:
             raise ParameterError("groups", f"None for {type(self).__name__}: {self.not_for_persons_because}", "ids")
-        if isinstance(groups, Groups) and groups.rows != 1 and self._hears(hypotheses) != "weights":
-            raise ParameterError("groups.rows", f"1 for {type(self).__name__}, which weighs no rows", groups.rows)
+        if isinstance(groups, Groups) and groups.rows != 1 and self._hears(hypotheses) not in WEIGHED:
+            allowed = f"1 for {type(self).__name__}, which weighs no rows with these parameters"
+            raise ParameterError("groups.rows", allowed, groups.rows)
 
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
         """`hypotheses`, or the default where that is None."""

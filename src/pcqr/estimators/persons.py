@@ -23,13 +23,19 @@ from pcqr.records.weighted import WHOLE, Weighted
 from pcqr.schema.cells import Cells, cells, distinct
 from pcqr.schema.reading import MISSING_TEXTS, read, text_of
 
-Hearing = Literal["all rows", "weights", "one row"]
+Hearing = Literal["all rows", "weights", "weights, then all rows", "one row"]
 HEARD: dict[Hearing, str] = {
     "all rows": "a record is a person here: n counts persons, and all rows of one go to one teacher",
     "weights": "a record is a person here: n counts persons, and all rows of one count at most as one record together",
+    "weights, then all rows": (
+        "a record is a person here: n counts persons, all rows of one count at most as one record together in the "
+        "draw that relabels, and teachers get all of them"
+    ),
     "one row": "a record is a person here: n counts persons, and one row of each is chosen by a secret coin",
 }
 """How a person is heard, as a step of its guarantee (proofs/persons.md)."""
+WEIGHED: tuple[Hearing, ...] = ("weights", "weights, then all rows")
+"""Where rows have weights, so that `Groups.rows` has an effect."""
 _ALLOWED = "the id of a person for each row of X"
 _DIGITS = 2_000
 """A number of more digits is no id. Texts that are read as numbers have fewer, and Python spells out 4,300."""

@@ -324,7 +324,12 @@ class AgnosticRelease(RelabellingRelease[Any]):
     vote: Vote = "auto"
 
     def _hears(self, hypotheses: HypothesisClass) -> Hearing:
-        return "weights" if weighs_rows(hypotheses) else "one row"
+        """Return "one row" unless the draw weighs rows. Noisy votes make no draw: teachers get all rows."""
+        if not weighs_rows(hypotheses):
+            return "one row"
+        if self.vote == "noisy max":
+            return "all rows"
+        return "weights" if self._answers_by_draw(hypotheses) else "weights, then all rows"
 
     def _answers_by_draw(self, hypotheses: HypothesisClass) -> bool:
         """A class that needs something public is fixed by it: until it is, no plan is made."""
