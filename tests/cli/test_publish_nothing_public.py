@@ -56,7 +56,7 @@ def test_a_file_and_its_kinds_are_enough(name: str, files: Path, tmp_path: Path)
     card = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
     bought = "private cuts of 2 numeric columns, 7 each, and private categories of 1 text column"
     assert re.search(rf"- Made by: {bought}, for [1-9]\d % of the Gaussian-DP parameter μ; then a draw from", card)
-    assert "is made of what was bought" in card
+    assert "is made of bought predicates" in card
     assert (tmp_path / "model" / "model.onnx").exists()
 
 

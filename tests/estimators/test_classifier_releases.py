@@ -141,7 +141,7 @@ def test_a_class_a_pin_or_the_vote_ask_for_the_papers_algorithm(votes: dict[str,
     assert not asked.is_at_once
     assert isinstance(asked.plan(100_000, 1), UniversalPlan)
     assert not asked.__sklearn_tags__().classifier_tags.multi_class
-    with pytest.raises(ParameterError, match="`plan` says what these would do"):
+    with pytest.raises(ParameterError, match="for a release that votes use `plan`"):
         asked.dry_run(100_000)
 
 
@@ -250,7 +250,9 @@ class TestAnswersAlone:
         assert not self.release.is_published_
         assert not hasattr(self.release, "hypothesis_")
         for show in (lambda: self.release.hypothesis_, lambda: PublishedModel.from_learner(self.release)):
-            with pytest.raises(AttributeError, match=r"stays inside.*Ask it for answers, or fit one with shows="):
+            with pytest.raises(
+                AttributeError, match=r"does not show.*Ask it for answers, or fit a new release with shows="
+            ):
                 show()
 
     def test_votes_and_then_a_classifier_keep_it_inside_too(self) -> None:
@@ -258,7 +260,7 @@ class TestAnswersAlone:
         release.fit(NUMBERS, ABOVE).predict(NUMBERS[:5])
         assert release.answer(NUMBERS[9]).kind == "published"
         assert not release.is_published_
-        with pytest.raises(AttributeError, match="stays inside"):
+        with pytest.raises(AttributeError, match="does not show"):
             _ = release.hypothesis_
 
 

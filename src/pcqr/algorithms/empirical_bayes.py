@@ -36,7 +36,7 @@ CONSTANT = 50.0
 TANGENTS, ROUNDS = 3, 4
 """How often what a sum says is taken at a new mean, and how often variances are found anew at each of them."""
 ALIKE_TO = 0.02
-"""How nearly balanced labels count alike, relative: their shares are held to this, but for which rows are public."""
+"""Relative tolerance to which weighted labels are taken as equally common, beside the randomness of public rows."""
 LONGEST_STEP = 3.0
 """The margin of no public row moves by more at one tangent: beyond that it says nothing."""
 LARGEST_WEIGHT = 2.0**10
@@ -78,7 +78,7 @@ class EmpiricalBayes:
         the mean at θ is E[φ·(w₁·P(1|x)·u − w₀·P(0|x)·d)], where the margin says what P(1|x) is among weighted ones.
 
     is_balanced : bool, default False
-        Whether w makes both labels count alike: the mean of P(1|x) over the public rows is then w₀/(w₀ + w₁).
+        Whether w makes both labels equally common. The mean of P(1|x) over the public rows is then w₀/(w₀ + w₁).
 
     Raises
     ------

@@ -45,7 +45,10 @@ def leaf_shares(noisy: Floats, scale: float, labels: list[int]) -> Floats:
 
 
 def _for_label(shares: Floats, label: int) -> Floats:
-    """Return shares of 1 in which `label` has the most: it and all above it get their mean, and it goes a bit ahead."""
+    """Return shares that add up to 1, of which `label` has the largest.
+
+    `label` and all labels above it get their mean, and `label` slightly more.
+    """
     alike = [label]
     for other in np.argsort(-shares, kind="stable").tolist():
         if other != label and shares[other] > shares[alike].mean():

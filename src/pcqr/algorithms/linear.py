@@ -38,8 +38,8 @@ Shape = tuple[int, int, int, int]
 """p, L, d and the share of a feature map."""
 
 LENGTHENED = 1.25
-"""What published weights on the map "mostly ferns" are multiplied by. Descent ends before the many cells have grown:
-margins would be too small for the probabilities that are made of them (docs/models.md)."""
+"""The factor on published weights of the map "mostly ferns". Descent ends before the weights of the many cells have
+grown. Without the factor margins would be too small, and probabilities too close to ½ (docs/models.md)."""
 
 
 def descend(
@@ -56,9 +56,9 @@ def descend(
 
     Steps begin at 0. The weights are the mean of those after each of the last quarter of the steps (`last_quarter`);
     cells are then rounded to 8 bits. With empirical Bayes they are the mean of a posterior after the last sum. The
-    `public` rows say how vectors vary then, and `is_balanced` that both labels count alike. Weights of mostly ferns are
-    `LENGTHENED`, all by the same public factor, which leaves labels as they are. Progress is reported under the name
-    `called`.
+    `public` rows say how vectors vary then, and `is_balanced` that weights make both labels equally common. Weights of
+    mostly ferns are multiplied by the public factor `LENGTHENED`, which changes no label. Progress is reported under
+    the name `called`.
     """
     check_records(features, records, plan)
     posterior = None

@@ -1,4 +1,4 @@
-"""Per-query noisy majority votes: what our releases are compared with.
+"""Per-query noisy majority votes: every planned query gets an answer, and every answer is paid for.
 
 Papernot, Abadi, Erlingsson, Goodfellow, Talwar 2017 and Papernot et al. 2018 (PATE) with data-independent accounting;
 Dwork and Feldman 2018 for the exponential form. Two labels or more; teachers on disjoint parts of the records as they
@@ -51,14 +51,14 @@ class NoisyVotes:
         return cls(committee_from_arrays(arrays), plan, entropy)
 
     def arrays(self) -> Arrays:
-        """All secrets. **Private.**"""
+        """Return the teachers as arrays. **Private.**"""
         return self._committee.arrays()
 
     @property
     def left(self) -> Usage:
-        """Decisions that are paid for and not yet begun. No answer is ever ⊥.
+        """Return how many decisions are paid for and not yet begun. No answer is ever ⊥.
 
-        One that was broken off is spent, unless it was in a ledger's turn, which then leaves no trace.
+        A decision that was broken off is spent. In a ledger's transaction it leaves no trace, and is not spent.
         """
         return Usage(self._decisions_left, None)
 
@@ -67,11 +67,14 @@ class NoisyVotes:
         self._decisions_left = left.queries or 0
 
     def counts(self, X: Points) -> NDArray[np.int64]:
-        """The votes on each row of `X`, one column a label. Private."""
+        """Return the votes on each row of `X`, one column for each label. **Private.**"""
         return self._committee.counts(X)
 
     def decide(self, counts: NDArray[np.int64]) -> int:
-        """The noisy majority: the only thing about the votes that may be shown. RuntimeError after m decisions."""
+        """Return the noisy majority, the only function of the votes that may be shown.
+
+        Raises RuntimeError after m decisions.
+        """
         if self._decisions_left <= 0:
             raise RuntimeError("All the answers that were paid for have been given.")
         self._decisions_left -= 1
@@ -88,11 +91,11 @@ def noisy_max(hypotheses: HypothesisClass, records: Records, plan: NoisyMaxStage
 
 
 def noisy_max_guarantee(plan: NoisyMaxStage, delta: float) -> Guarantee:
-    """m = `plan.queries` answers together, adaptively chosen queries included, with a δ of at most `delta`.
+    """Return the guarantee of m = `plan.queries` answers to adaptively chosen queries, with a δ of at most `delta`.
 
-    Rényi composition, or for Gaussian noise the law of the sum of all draws, whichever is less; or the sum of the
-    answers' own ε, pure, where they have one and δ would save less than 1 % of it.
-    Privacy loss distributions are left out: they know no more about these events than that they are pure, and take a
+    Takes the least of Rényi composition and, for Gaussian noise, the law of the sum of all draws. Where each answer is
+    pure, takes the sum of their ε instead, if δ would save less than 1 % of it.
+    Privacy loss distributions are left out: about these events they only know that they are pure, and they take a
     second to load.
     """
     answers = [Repeated(plan.answer, plan.queries)]

@@ -117,7 +117,7 @@ class _Run:
         raise ParameterError("plan", "stages that end in a classifier", type(stage).__name__)
 
     def weigh(self, stage: ClassCountsStage) -> None:
-        """Let the records of each label count by noisy counts of all labels, from here on."""
+        """Weigh the records of each label by noisy counts of all labels, in all stages that follow."""
         with under_way("counting the labels"):
             counts = noisy_label_counts(self.records, stage, self.entropy)
         self.records = weighed(self.records, balanced_weights(counts, stage.scale))
@@ -255,6 +255,6 @@ def may_use_empirical_bayes(features: FeatureMap, public: Points | None, *, has_
 
 
 def has_rows_for(coordinates: int, public: Points | None) -> bool:
-    """Return whether public rows say how so many coordinates vary, well enough for empirical Bayes."""
+    """Return whether the public rows are enough for empirical Bayes with this many coordinates."""
     rows = 0 if public is None else public.shape[0]
     return coordinates <= MOST_COORDINATES and rows >= ROWS_A_PREDICATE * coordinates

@@ -1,6 +1,6 @@
 """UnvPrivCl: votes first, then the past queries become public points and a classifier is published.
 
-Where the classifier was published at `fit`, the votes are over from the start (`published_at_once`).
+Where `fit` published the classifier, there are no votes (`published_at_once`).
 
 Nandi and Bassily, Algorithm UnvPrivCl, with its budget split: the votes spend ε₁ and δ, the semi-private learner
 ε₂, on the same records, so ε = ε₁ + ε₂ (as printed the paper spends ε twice; proofs/unv_priv_cl.md).
@@ -39,8 +39,8 @@ class UnvPrivCl:
 
     Publication comes after the plan's m_o distinct queries, or as soon as the unstable answers are used up: a
     function of the transcript. The published class is made of the `public` points, if any were given, and of the past
-    queries. The private records, None in a copy, are kept until then and dropped after. `publish` is None where the log
-    of the votes has had its classifier from the start.
+    queries. The private records, None in a copy, are kept until publication and dropped after it. `publish` is None
+    where the log has a classifier from the start.
     """
 
     is_under_way = False
@@ -213,9 +213,9 @@ def published_at_once(hypotheses: HypothesisClass, hypothesis: Hypothesis, queri
 def answered_by_draw(
     hypotheses: HypothesisClass, records: Records, draw: DrawStage, queries: int, entropy: Entropy
 ) -> UnvPrivCl:
-    """Draw one member of a class that is fixed without the records, and answer every query by it: no votes are needed.
+    """Draw one member of a class that is fixed without the records, and answer every query by it, without votes.
 
-    Of a class whose members the private points make, a member shows these points: such a class is refused.
+    A class whose members are made of private points is refused, since each member shows such points.
     """
     if not hypotheses.is_fixed:
         raise ParameterError(

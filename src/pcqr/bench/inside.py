@@ -104,7 +104,7 @@ def _kinds(raw: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _answers(release: Release[Any], X: Any, rows: int) -> Labels:
-    """A label for each of the rows, asked in order; none for those after a halt."""
+    """Ask for the rows in order, and return a label for each, or none for those after a halt."""
     labels = np.full(rows, UNANSWERED, dtype=np.int64)
     try:
         for row, answer in enumerate(release.answers(X)):

@@ -40,8 +40,8 @@ NEEDED: Mapping[str | None, str] = {
     "diffprivlib": "public bounds and categories",
     "dpmm": "public categories",
 }
-"""What all others need besides columns and kinds, by their environments. Without it, these libraries read it off the
-records and do not account for it, or leave it to their users."""
+"""What all other methods need besides columns and kinds, by their environments. Without it, these libraries take it
+from the records outside ε, or leave it to their users."""
 
 _OWN = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 

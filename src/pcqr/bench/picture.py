@@ -43,7 +43,7 @@ Lines = Mapping[Method, Sequence[tuple[float, float]]]
 
 
 def draw(path: Path, runs: Sequence[Run]) -> None:
-    """Solid: all test rows; dotted: queries, asked one at a time. What has no figure is left out.
+    """Solid lines: all test rows. Dotted lines: queries, asked one at a time. Methods without a figure are left out.
 
     All words stand above a panel or at its right, so that none lies over another or over a line.
     """

@@ -46,7 +46,7 @@ class Summary:
         return statistics.stdev(values) if len(values) > 1 else None
 
     def error(self, figure: str) -> float | None:
-        """The standard error of the mean over runs; None for less than two."""
+        """Return the standard error of the mean over runs, or None for fewer than two runs."""
         spread = self.spread(figure)
         return None if spread is None else spread / math.sqrt(len(self._values(figure)))
 
@@ -189,7 +189,7 @@ def _seconds(value: float) -> str:
 
 
 def needed(those: Iterable[Method]) -> list[str]:
-    """What has to be public for each, besides the columns and their kinds."""
+    """Return what each method needs to be public besides the columns and their kinds."""
     found: dict[str, list[str]] = {}
     for each in those:
         found.setdefault(each.needs or "nothing", []).append(each.name)

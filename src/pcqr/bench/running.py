@@ -125,7 +125,7 @@ class Bench:
 
 
 def _put_raw(place: Path, raw: Raw) -> dict[str, list[str] | None]:
-    """Write cells by columns, texts by their places among those that there are. These, or None for numbers."""
+    """Write cells by columns, and texts by their places in the list of texts. Return the lists, None for numbers."""
     texts: dict[str, list[str] | None] = {}
     arrays: dict[str, Any] = {}
     for number, (name, private) in enumerate(raw.X.items()):

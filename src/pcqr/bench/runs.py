@@ -20,9 +20,9 @@ BEFORE = "accuracy_queries"
 
 @dataclass(frozen=True)
 class Cell:
-    """What a run is of. `epsilon` is 0 for what is not private; `fingerprint` tells tables of one name apart.
+    """What a run measures. `epsilon` is 0 for methods without privacy. `fingerprint` tells tables of one name apart.
 
-    `public_rows`: how many of the public rows methods get. None: all. 0: nothing is public.
+    `public_rows` is the number of public rows that methods get. None: all. 0: nothing is public.
     """
 
     table: str
@@ -77,7 +77,7 @@ class Run:
         return cls(**fields)._with_score(guessed)
 
     def _with_score(self, guessed: float | None) -> Run:
-        """Return this run with its score, made of older figures; without, where they do not say it."""
+        """Return this run with its score, computed from the figures of older files where these are enough."""
         if self.answered is None or self.rows is None or self.answered == 1.0:
             return replace(self, score=guessed)
         if self.rows > self.cell.queries:  # some of all test rows have no label, and which is not known
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def has_begun(self) -> bool:
-        """Otherwise nothing is kept: its library is not installed, or something that it needs is not public."""
+        """Is the run kept? Not if its library is not installed, or if something that it needs is not public."""
         return self.failed is None or not self.failed.startswith(("not installed", "needs "))
 
     @property

@@ -53,8 +53,8 @@ class Raw:
 class Task:
     """Private records, public rows without labels, and the records to score on, all encoded.
 
-    `raw` are the records as they are where nothing is public. `public` is empty then, and only what is not private may
-    use the encoded records and their schema.
+    Where nothing is public, `raw` has the unencoded records and `public` is empty. Then only methods without privacy
+    may use the encoded records and their schema.
     """
 
     name: str
@@ -141,9 +141,9 @@ QUESTIONS = {
 
 
 def load(name: str, folder: Path | None, public_rows: int | None = None) -> Task:
-    """A table by its name; `folder` has the Parquet files of those that are not here.
+    """Return a table by its name. `folder` has the Parquet files of tables that the package does not have.
 
-    Methods get `public_rows` of the public rows. None: all. 0: nothing is public but the columns and their kinds.
+    Methods get `public_rows` of the public rows. None: all. 0: only the columns and their kinds are public.
     """
     if name == "toy":
         return toy(public_rows)
@@ -246,14 +246,14 @@ def _split(
 
 
 def _first(public: Places, rows: int | None) -> Places:
-    """The first of the public rows."""
+    """Return the first `rows` public rows."""
     if rows is not None and rows > public.size:
         raise ParameterError("--public-rows", f"at most {public.size:,}, the public rows of this table", rows)
     return public[:rows]
 
 
 def _cells(name: str, schema: Schema, table: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """The cells of the columns of `schema`, which says their kinds alone."""
+    """Return the cells of the columns of `schema`, of which only the kinds are used."""
     found: dict[str, NDArray[Any]] = {}
     for column in schema.columns:
         values = table[column.name]

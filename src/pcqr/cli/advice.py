@@ -21,7 +21,7 @@ _NEEDS = {
     "queries": "all queries beforehand, as public rows",
     None: "nothing but the records and the queries",
 }
-_NEEDS_NOTHING = "nothing public but the columns and their kinds: --types, or those of a Parquet file"
+_NEEDS_NOTHING = "nothing public but the columns and their kinds: --types, or the types of a Parquet file"
 
 _NOT_MEASURED = "not measured below ten times this n·ε"
 

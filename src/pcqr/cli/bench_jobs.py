@@ -43,8 +43,8 @@ class Bench:
         int | None,
         typer.Option(
             min=0,
-            help="How many public rows without labels methods get. 0: nothing is public but the columns and their "
-            "kinds. Default: 2,000, at most half of the test part.",
+            help="How many public rows without labels methods get. 0: only the columns and their kinds are public. "
+            "Default: 2,000, at most half of the test part.",
         ),
     ] = None
     time_limit: Annotated[float, typer.Option(min=1.0, help="Seconds that one run may take.")] = 600.0

@@ -158,7 +158,7 @@ def read_by_kinds(
 
 
 def shown_by_kinds(job: OnPrivateFiles, types: Sequence[str], private: Collection[str]) -> Shown:
-    """Return what is public where nothing is but the names of the columns, `private`, and their kinds."""
+    """Return what is public where only the names of the columns, `private`, and their kinds are."""
     check_drop(job.drop, private)
     return Shown(schema_of_kinds(kinds_of(job, types)[0]), None, np.empty((0, 0)))
 
@@ -316,7 +316,7 @@ def persons_of(private: Columns, job: Spending) -> NDArray[np.int64] | None:
 
 
 def person_ids(private: Columns, name: str) -> NDArray[np.int64]:
-    """For each row the number of its person, by the ids in this column."""
+    """Return the number of the person of each row, by the ids in this column."""
     try:
         return person_numbers(private[name])
     except DataError as error:

@@ -196,11 +196,16 @@ class Fit(Voting):
     label: Label
     epsilon: Annotated[float, typer.Option(help="ε for everything that the release will ever answer.")]
     delta: Annotated[float, typer.Option(help="δ for everything that it will ever answer; far below 1/n.")]
-    out: Annotated[Path, typer.Option(help="The directory of the release, which must be new. It will hold secrets.")]
+    out: Annotated[
+        Path,
+        typer.Option(help="The directory of the release, which must be new. Releases that vote hold secrets."),
+    ]
     planned_queries: Annotated[
         int | None,
         typer.Option(
-            min=1, help="m, for which accuracy is planned. universal, which needs it: votes before it publishes."
+            min=1,
+            help="m, the number of queries to plan for. Votes with noise answer no more. Default: 300. universal needs "
+            "it: the number of votes before it publishes.",
         ),
     ] = None
     class_name: AnsweringClass = "stumps"
@@ -233,8 +238,8 @@ class Fit(Voting):
         bool,
         typer.Option(
             "--cautious",
-            help="Queries of a batch that a crash breaks off count as unstable: where others can stop the process by "
-            "what they see in it, or read its raw files. Half as fast; not for universal, nor in PostgreSQL.",
+            help="Queries of a batch that a crash breaks off count as unstable. For use where others can stop the "
+            "process by what they see in it, or read its raw files. Half as fast. Not for universal or PostgreSQL.",
         ),
     ] = False
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the release is then NOT PRIVATE.")] = None
@@ -465,8 +470,8 @@ class MakeSchema(Charging):
     person: Annotated[
         str | None,
         typer.Option(
-            help="The column that says whose each row is: the guarantee is then about persons, and one row of each is "
-            "asked. It is no feature. With --private alone."
+            help="The column that says whose each row is. The guarantee is then about persons, and cuts and categories "
+            "come from one row of each person. The column is no feature. Only with --private."
         ),
     ] = None
     account: AccountOption = None

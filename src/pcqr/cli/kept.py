@@ -179,7 +179,7 @@ def _free(name: str, taken: Container[str]) -> str:
 
 
 def _shows_classifier(facts: Facts) -> bool:
-    """May the classifier that answers be shown? Not one with shows="answers", nor one drawn in the place of votes."""
+    """May the classifier that answers be shown? Not with shows="answers", nor if it was drawn in place of votes."""
     estimator = registry.resolve(registry.algorithm(facts.algorithm).estimator)
     return hasattr(estimator, "hypothesis_") and facts.parameters.get("shows") != "answers"
 

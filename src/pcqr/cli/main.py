@@ -90,8 +90,9 @@ def answer(job: jobs.Answer, /, *, as_json: bool) -> None:
 def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
     """Prepare a release and keep it in a directory: it outlives this process, and pcqr ask answers from it.
 
-    ε and δ are spent here, whole. Asking adds nothing to them. The directory holds secrets (mode 0600, --key encrypts
-    them) and the log of all answers. The last position of the log is kept apart (--anchor) to detect older copies.
+    ε and δ are spent here, whole. Asking adds nothing to them. The directory holds the log of all answers and, for
+    votes, secrets (mode 0600, --key encrypts them). The last position of the log is kept apart (--anchor) to detect
+    older copies.
 
     Exit codes: 0 done; 2 bad input, or no room in the account, nothing was spent; 4 stopped.
     """
@@ -163,8 +164,9 @@ def export(job: jobs.Export, /, *, as_json: bool) -> None:
 def publish(job: jobs.Publish, /, *, as_json: bool) -> None:
     """Publish a classifier that everybody may use. Each run is a new release and costs ε anew.
 
-    The questions that it may ask come from public rows or from a declared schema, never from the private records.
-    Writes model.json, rules.txt, card.md and, with the extras plot and onnx, a picture (.svg) and model.onnx.
+    Its predicates come from public rows (--public) or from a schema (--schema). With neither, a share of ε and δ buys
+    them from the private records. Writes model.json, rules.txt, card.md and, with the extras plot and onnx, a picture
+    (.svg) and model.onnx.
 
     model.json comes first: once the model is drawn, nothing comes between it and the disk.
 

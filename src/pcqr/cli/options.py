@@ -95,8 +95,9 @@ AlgorithmOption = Annotated[
         parser=_algorithm,
         metavar="|".join(algorithms()),
         autocompletion=algorithms,
-        help="subsamp: votes; agnostic: relabel, then votes; universal: then publish a classifier. The names "
-        "of the papers and of the estimators will do as well, such as AgPrivCl or AgnosticRelease.",
+        help="subsamp: votes on the labels as they are. agnostic: votes, or one draw from a fixed class. universal: "
+        "relabel, vote, then publish a classifier. Names of the papers and of the estimators will do as well, such as "
+        "AgPrivCl or AgnosticRelease.",
     ),
 ]
 
@@ -157,7 +158,7 @@ Person = Annotated[
 PersonRows = Annotated[
     int,
     typer.Option(
-        min=1, help="How many rows of a person may count: 1 for few mistakes a person, more for few mistakes a row."
+        min=1, help="How many rows of a person may count: 1 for few errors a person, more for few errors a row."
     ),
 ]
 ClassWeight = Annotated[
@@ -237,8 +238,9 @@ OnUnstable = Annotated[
 VoteOption = Annotated[
     Literal["auto", "stability", "noisy max"],
     typer.Option(
-        help="subsamp, agnostic: what makes votes private. Tests of their stability, or noise on each ('noisy max'), "
-        "which answers as many queries as planned and none is unstable. auto: what is expected to err less."
+        help="subsamp, agnostic: what makes votes private. stability: a test of each vote, which gives no label where "
+        "teachers disagree. 'noisy max': noise on each vote, which answers as many new queries as planned. auto: the "
+        "planner decides from public numbers. agnostic needs no votes for trees with --public or --schema."
     ),
 ]
 Depth = Annotated[int | None, typer.Option(min=1, help="The depth of --class trees.")]
@@ -246,7 +248,7 @@ Alpha = Annotated[float, typer.Option(help="The excess error that is planned for
 Beta = Annotated[float, typer.Option(help="The probability of a larger excess error that is planned for.")]
 PublicRows = Annotated[
     Path | None,
-    typer.Option(help="Public rows without labels: trees make their questions, and all classes the schema, of them."),
+    typer.Option(help="Public rows without labels: the predicates of trees and the schema are made from them."),
 ]
 SchemaFile = Annotated[Path | None, typer.Option(help="The columns, categories and bounds: .toml or .json.")]
 Categories = Annotated[
@@ -257,7 +259,7 @@ Types = Annotated[
     list[str],
     typer.Option(
         help="The kinds of columns, which are public: age=number,job=text,born=date,member=boolean. Repeat for more. "
-        "Of a Parquet file only where its own types say something else; a CSV file has none."
+        "A CSV file has no types, so give all kinds. For a Parquet file give those that differ from its types."
     ),
 ]
 VotedLabels = Annotated[

@@ -204,7 +204,7 @@ def _is_bare(job: Publish) -> bool:
 
 def _check_kinds(job: Publish) -> None:
     if job.types and not _is_bare(job):
-        raise ParameterError("--types", "left out with --public or --schema, which say the kinds", job.types)
+        raise ParameterError("--types", "left out with --public or --schema, which give the kinds", job.types)
 
 
 def _read(job: Publish) -> Inputs:
@@ -214,7 +214,7 @@ def _read(job: Publish) -> Inputs:
 
 
 def _shown(job: Publish, columns: Collection[str]) -> Shown:
-    """What is public, of a private file with these columns."""
+    """Return what is public about a private file with these columns."""
     return shown_by_kinds(job, job.types, columns) if _is_bare(job) else read_shown(job, columns)
 
 

@@ -141,7 +141,7 @@ def _release(job: MakeSchema) -> SchemaRelease:
 
 
 def _table(job: MakeSchema) -> tuple[RawTable, NDArray[np.int64] | None]:
-    """The private table and, where rows are persons', the number of the person of each row."""
+    """Return the private table and, with --person, the number of the person of each row."""
     types = declared_types(job.types)
     if _is_parquet(job) and job.person is None:
         parts = ParquetParts.of(job.file)
@@ -166,9 +166,9 @@ def _persons(job: MakeSchema, rows: Columns) -> NDArray[np.int64]:
 
 
 def _columns(job: MakeSchema) -> tuple[tuple[RawColumn, ...], tuple[str, ...], int]:
-    """The columns, what is assumed public of them, and how many rows there are.
+    """Return the columns, what is assumed public of them, and the number of rows.
 
-    Of a CSV file no cell is looked at, of Parquet files the footers alone.
+    Looks at no cell of a CSV file, and only at the footers of Parquet files.
     """
     types = declared_types(job.types)
     if _is_parquet(job):
@@ -187,7 +187,7 @@ def _is_parquet(job: MakeSchema) -> bool:
 
 
 def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None, *, as_json: bool) -> None:
-    """What the run would do. Of the private file: names and types of the columns, and n (rows, or persons)."""
+    """Show what the run would do. Of the private file it uses names and types of the columns, and n."""
     with _named_as_options():
         columns, _, records = _columns(job)
         if job.person is not None:

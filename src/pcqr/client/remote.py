@@ -311,7 +311,7 @@ class Remote:
 
     @property
     def is_published_(self) -> bool:
-        """Has the release published a classifier, which answers for ever? Not one that stays inside."""
+        """Has the release published a classifier, which answers for ever? False for one that is not shown."""
         facts = self._facts()
         return facts.kind == "model" or (facts.state == "published" and facts.shows_classifier)
 

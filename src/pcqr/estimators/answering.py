@@ -352,7 +352,7 @@ class Release(KeptRelease[V]):
         return found if self._answers_by_draw(found) else found.for_votes(known.records)
 
     def _answers_by_draw(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
-        """Does one member of the class, drawn once, answer every query, so that there are no votes?"""
+        """Does one member of the class, drawn once, answer every query, without votes?"""
         return False
 
     def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:  # noqa: ARG002

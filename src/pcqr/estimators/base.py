@@ -78,7 +78,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     _has_spent: bool | None = False
     _charged_as: tuple[str, str] | None = None
-    """What an account calls the estimator and its plan, where it fits for another one."""
+    """The names of estimator and plan that an account gets, where this estimator fits on behalf of another one."""
 
     takes_learners: ClassVar[bool] = False
     """May H be a class that only learns, such as any scikit-learn classifier?"""
@@ -155,14 +155,14 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             return self
 
     def _fitter(self) -> PrivateEstimator[Any]:
-        """Return the estimator that does the work of `fit`: this one, or another one that fits for it."""
+        """Return the estimator that does the work of `fit`: this one, or another one on its behalf."""
         return self
 
     def _take_over(self, fitter: PrivateEstimator[Any]) -> None:
-        """Take what another estimator has made for this one."""
+        """Take over what another estimator has fitted on behalf of this one."""
 
     def _is_fitted_by(self, fitter: PrivateEstimator[Any], plan: type[Plan]) -> None:
-        """Let another estimator be counted and charged as this one, with a plan of this class."""
+        """Let accounts and warnings see a fit of another estimator as one of this estimator, with this plan class."""
         self._share_fits(fitter)
         fitter._charged_as = (type(self).__name__, plan.__name__)
 
@@ -433,7 +433,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     def _by_kinds(
         self, X: Any, public: Any, schema: Schema | None, hypotheses: HypothesisClass
     ) -> tuple[RawTable | None, Any, Schema | None]:
-        """Return `X` as columns of kinds, where nothing is public, as read by a schema of these, and the schema.
+        """Return `X` as read by a schema of the kinds of its columns, where nothing is public, and that schema.
 
         A table in parts is read later.
         """
@@ -447,7 +447,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         return None
 
     def _of_types(self, X: Any, known: Known) -> tuple[str, ...]:  # noqa: ARG002
-        """Return what is assumed of the types of the columns of `X`, which was not read by kinds."""
+        """Return the assumptions about the types of the columns of `X`, which was not read by kinds."""
         return ()
 
     def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:  # noqa: ARG002

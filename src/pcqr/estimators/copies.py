@@ -47,7 +47,7 @@ class CountedCopies(BaseEstimator):  # type: ignore[misc]
             )
 
     def _share_fits(self, other: CountedCopies) -> None:
-        """Let fits of another estimator count as fits of this one."""
+        """Count fits of another estimator as fits of this one."""
         other._fits = self._shared_fits()
 
     def _shared_fits(self) -> _Fits:

@@ -50,7 +50,7 @@ class Known:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The columns of texts of which categories are bought."""
+        """Return the names of the text columns whose categories are bought."""
         names = (column.name for column in self.columns if column.kind == "categorical")
         return () if self.recipe is None else tuple(names)
 

@@ -54,7 +54,7 @@ class Handed:
         hypotheses: HypothesisClass,
         texts: Sequence[str] = (),  # noqa: ARG002
     ) -> Named:
-        """The records, once the labels have names. Texts are in memory as they are."""
+        """Return the records, once the labels have names. In memory, texts are kept as they are."""
         names, labels, assumptions = encode_labels(self._labels, classes, hypotheses)
         return names, self._whose.grouped(_source(self._table, labels, names.shape[0]), self._shares), assumptions
 
@@ -88,9 +88,9 @@ class HandedParts:
         validate_data(estimator, np.zeros((1, self.width)), reset=True)  # the width alone, as `read_table` has it
 
     def named(self, classes: Sequence[Any] | None, hypotheses: HypothesisClass, texts: Sequence[str] = ()) -> Named:
-        """The records, read and checked now. Labels without declared names are 0 and 1, or 0, 1, … of the class.
+        """Read and check the records. Labels without declared names are 0 and 1, or 0, 1, … of the class.
 
-        Of the columns called `texts` the texts are kept, so that predicates can be bought of them.
+        The texts of the columns `texts` are kept, so that their categories can be bought.
         """
         names: Sequence[Any] | None = None
         if classes is not None:

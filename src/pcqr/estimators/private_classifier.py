@@ -65,7 +65,7 @@ from pcqr.schema.stand_in import cut_further, has_cuts, stand_in_rows
 ON_A_GRID = "cuts at powers of √2, which suit no table in particular"
 _DEEPEST_ON_GRID, _MOST_AT_DEPTH_3 = 3, 550
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
-BOUGHT_OF_PERSONS = "predicates are bought of one row of each person, chosen by a secret coin"
+BOUGHT_OF_PERSONS = "predicates are bought from one row of each person, chosen by a secret coin"
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
 
 
@@ -339,7 +339,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         return RawInMemory(X, self.types or {}) if self.types is not None or not is_of_numbers(X) else None
 
     def _of_types(self, X: Any, known: Known) -> tuple[str, ...]:
-        """A frame of numbers would be read by kinds if one of its columns were of another type."""
+        """Return the assumption about a frame of numbers: with a column of another type it would be read by kinds."""
         return (TYPES_ARE_PUBLIC,) if self._is_uninformed(known) and has_names(X) else ()
 
     def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:
@@ -412,12 +412,12 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         return super()._prepared(trees, known)
 
     def _chosen(self, known: Known, labels: int) -> Construction:
-        """Return what is published. With balanced labels that also depends on whether empirical Bayes is possible."""
+        """Return what to publish. With balanced labels this also depends on whether empirical Bayes is possible."""
         is_possible = self._is_balanced and labels == 2 and not known.has_row_weights and known.points is not None
         if is_possible:
             declared = None if self.trees is None else self.trees.predicates
             asked = self._linear_predicates(known) if declared is None else declared
-            is_possible = has_rows_for(len(asked) + 2, known.points)  # the constant, and what a tree says
+            is_possible = has_rows_for(len(asked) + 2, known.points)  # two more: the constant, and the label of a tree
         return choose(known.records, self.epsilon, self.method, is_balanced=is_possible)
 
     def _linear_predicates(self, known: Known) -> Predicates:
@@ -517,7 +517,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
     def _weighed(self, records: Records, names: LabelArray) -> Records:
         by_label = declared_weights(self.class_weight, names.tolist())
-        if self._is_balanced:  # refused now if at all: once the labels are counted, ε is spent
+        if self._is_balanced:  # refuse before the labels are counted, which spends ε
             weighed(records, (WHOLE,) * names.shape[0])
         return records if by_label is None else weighed(records, by_label)
 
@@ -575,9 +575,9 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
 
 def raw_table(given: Given, entropy: Entropy) -> RawTable:
-    """Return the private table that predicates are bought of: of persons one row each, chosen by secret coins.
+    """Return the private table from which predicates are bought: of persons one row each, chosen by secret coins.
 
-    Records count one each here, whatever their weights.
+    Each record counts one here, whatever its weight.
     """
     records, raw = given.records, given.raw
     if isinstance(records, Persons):
@@ -589,7 +589,7 @@ def raw_table(given: Given, entropy: Entropy) -> RawTable:
 
 
 def read_again(records: Records, raw: RawTable, schema: Schema) -> Records:
-    """Return the records of a table of known kinds, read by the schema that was bought."""
+    """Return the records of a table of known kinds, read by the bought schema."""
     if isinstance(records, WeighedRows):
         return records.over(read_again(records.source, raw, schema))
     if isinstance(records, Parted):

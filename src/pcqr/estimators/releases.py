@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 VOTES, SHOWS = ("auto", "stability"), ("classifier", "answers")
 STAYS_INSIDE = (
-    "The classifier of this release stays inside, since the release was made with shows='answers'. Ask it for answers, "
-    "or fit one with shows='classifier', which is a new release and costs ε and δ anew."
+    "This release does not show its classifier, since it was made with shows='answers'. Ask it for answers, or fit a "
+    "new release with shows='classifier', which costs ε and δ anew."
 )
 _TAKEN_OVER = {
     *("classes_", "schema_", "hypotheses_", "guarantee_", "n_records_", "n_public_", "n_features_in_"),
@@ -60,7 +60,7 @@ _TAKEN_OVER = {
 
 @dataclass(eq=False, repr=False)
 class StableRelease(Release[V]):
-    """Releases that test whether a vote is stable, and say ⊥ where it is not; or that add noise, by their plan."""
+    """A release whose plan either tests whether a vote is stable, and says ⊥ where it is not, or adds noise to it."""
 
     _: KW_ONLY
     mode: Mode = "calibrated"
@@ -90,7 +90,7 @@ class StableRelease(Release[V]):
 
 @dataclass(eq=False, repr=False)
 class RelabellingRelease(StableRelease[V]):
-    """Stable votes of teachers whose records were relabelled by a privately drawn member of H."""
+    """A release that may relabel records by a privately drawn member of H before its teachers learn from them."""
 
     _: KW_ONLY
     inverse_temperature: float | None = None
@@ -109,7 +109,7 @@ class RelabellingRelease(StableRelease[V]):
 
 @dataclass(eq=False, repr=False)
 class SubsampleAggregate(StableRelease[VotingPlan]):
-    """SubSamp [1]_: teachers learn from disjoint parts of the records, and their stable votes are answered.
+    """SubSamp [1]_: teachers learn from disjoint parts of the records, and answer by stable or by noisy votes.
 
     (ε, δ)-DP for all answers together, adaptively chosen queries included. The error may reach α + 3γ, γ the best error
     in H, so nothing is certified.
@@ -124,8 +124,8 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     delta : float, default 1e-6
         δ of the same promise.
     queries : int, default 300
-        m, how many queries to plan for. Calibrated releases go on past it, since no privacy figure
-        depends on m, until the unstable answers are used up; paper mode stops there.
+        m, how many queries to plan for. With noise on votes and in paper mode the release halts at m. With the test
+        no privacy figure depends on m: the release goes on until the unstable answers are used up.
     alpha : float, default 0.1
         α, the excess error over the best member of H that is aimed at.
     beta : float, default 0.05
@@ -144,9 +144,10 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     mode : {"calibrated", "paper"}, default "calibrated"
         Constants proved here, or those of the paper with their corrections.
     vote : {"auto", "stability", "noisy max"}, default "auto"
-        What makes votes private: a test of their stability, as in the paper, or noise on each (`NoisyMaxAggregate`),
-        after which the release halts at m answers and none is unstable. By "auto" noise, unless the test is expected to
-        err less even where the planner is far too optimistic about it; with T, q or k given, or by the paper, the test.
+        What makes votes private. "stability": a test of each vote, as in the paper. "noisy max": noise on each vote, as
+        in `NoisyMaxAggregate`. No answer is unstable then, and the release halts after m answers. "auto": noise, unless
+        the test is expected to err less even where the planner is far too optimistic about the test. Where T, q or k is
+        given, and in paper mode, "auto" is the test.
     on_unstable : {"abstain", "random"}, default "abstain"
         What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
     unstable : int or None, default None
@@ -227,14 +228,15 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
 
 @dataclass(eq=False, repr=False)
 class AgnosticRelease(RelabellingRelease[Any]):
-    """AgPrivCl [1]_: records are relabelled by a privately drawn ĥ ∈ H, then stable votes are answered.
+    """AgPrivCl [1]_: a privately drawn ĥ ∈ H relabels the records, then teachers answer by stable votes.
 
     (ε, δ)-DP for all answers together, adaptively chosen queries included. The average error is at most γ + α with
     probability 1 − β where `plan_.certified` is True, γ the best error in H.
 
-    A class that is fixed before the records are seen needs no votes (trees over public or declared predicates, stumps
-    with declared cuts, `Finite`): by vote="auto" ĥ is drawn with all of ε and answers every query, without end. δ is 0
-    then, and trees may have several labels.
+    With vote="auto" the planner may choose noisy votes of teachers on the labels as they are instead. A class that is
+    fixed before the records are seen needs no votes: trees over public or declared predicates, stumps with declared
+    cuts, `Finite`. With vote="auto" ĥ is then drawn with all of ε and answers any number of queries. δ is 0, and trees
+    may have several labels.
 
     Parameters
     ----------
@@ -245,8 +247,8 @@ class AgnosticRelease(RelabellingRelease[Any]):
     delta : float, default 1e-6
         δ of the same promise.
     queries : int, default 300
-        m, how many queries to plan for. Calibrated releases go on past it, since no privacy figure
-        depends on m, until the unstable answers are used up; paper mode stops there.
+        m, how many queries to plan for. With noise on votes and in paper mode the release halts at m. With the test
+        no privacy figure depends on m: the release goes on until the unstable answers are used up.
     alpha : float, default 0.1
         α, the excess error over the best member of H that is aimed at.
     beta : float, default 0.05
@@ -254,9 +256,9 @@ class AgnosticRelease(RelabellingRelease[Any]):
     entropy : Entropy, int or None, default None
         Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
         private**.
-    classes : sequence of two labels or None, default None
-        The label names, negative first. None: 0 and 1; other names are then read from y, and `guarantee_.assumptions`
-        says that they were treated as public.
+    classes : sequence of labels or None, default None
+        The label names, negative first; two for votes. None: 0 and 1; other names are then read from y, and
+        `guarantee_.assumptions` says that they were treated as public.
     account : Account, str, path or None, default None
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
@@ -265,10 +267,11 @@ class AgnosticRelease(RelabellingRelease[Any]):
     mode : {"calibrated", "paper"}, default "calibrated"
         Constants proved here, or those of the paper with their corrections.
     vote : {"auto", "stability", "noisy max"}, default "auto"
-        What makes votes private: relabelling and a test of stability, as in the paper, or noise on each vote of
-        teachers on the labels as they are (`NoisyMaxAggregate`), after which the release halts at m answers and none is
-        unstable. By "auto" noise, unless (α, β) is proved for the test, or it is expected to err less even where the
-        planner is far too optimistic about it; with T, q, η or k given, and in paper mode, the test.
+        What makes votes private. "stability": relabelling and a test of each vote, as in the paper. "noisy max": noise
+        on each vote of teachers on the labels as they are, as in `NoisyMaxAggregate`. No answer is unstable then, and
+        the release halts after m answers. "auto": no votes where the class is fixed; otherwise noise, unless (α, β) is
+        proved for the test, or the test is expected to err less even where the planner is far too optimistic about it.
+        Where T, q, η or k is given, and in paper mode, "auto" is the test.
     on_unstable : {"abstain", "random"}, default "abstain"
         What `answer` says where the teachers disagree: no label, or a coin that is drawn once and logged.
     unstable : int or None, default None
@@ -332,12 +335,12 @@ class AgnosticRelease(RelabellingRelease[Any]):
         return "weights" if self._answers_by_draw(hypotheses) else "weights, then all rows"
 
     def _answers_by_draw(self, hypotheses: HypothesisClass) -> bool:
-        """A class that needs something public is fixed by it: until it is, no plan is made."""
+        """Is the class fixed, or will it be? Public rows or a schema fix a class that needs them, before the plan."""
         return self._is_free and (hypotheses.is_fixed or hypotheses.needs_public)
 
     @property
     def _is_free(self) -> bool:
-        """Is the planner free to do without votes?"""
+        """May the planner do without votes?"""
         return self.mode == "calibrated" and self.vote == "auto" and self._pins() == Pins()
 
     def _make_plan(self, request: Request, known: Known) -> VotingPlan | ClassifierPlan:  # noqa: ARG002
@@ -367,22 +370,23 @@ class UniversalRelease(RelabellingRelease[Any]):
     columns and their kinds, and labels may be more than two. No query halts it.
 
     With `hypotheses`, with mode="paper", with vote="stability", or where `teachers`, `unstable`, `sampling_rate`,
-    `inverse_temperature` or `publish_share` is given, it is UnvPrivCl [1]_ instead: votes for the first queries, then a
-    published classifier for ever. Publication comes after `plan_.publish.after_queries` distinct queries or when the
-    unstable answers are used up; until then the estimator holds the private records.
+    `inverse_temperature` or `publish_share` is given, it is UnvPrivCl [1]_ instead: it answers the first queries by
+    votes, then publishes a classifier that answers all others. It publishes after `plan_.publish.after_queries`
+    distinct queries, or when the unstable answers are used up. Until then the estimator holds the private records.
 
     Parameters
     ----------
     hypotheses : HypothesisClass or None, default None
-        H, the class of the teachers, of ĥ and of what UnvPrivCl publishes. None: no votes; for UnvPrivCl `Stumps()`.
+        H, the class of the teachers, of ĥ and of the classifier of UnvPrivCl. None: no votes, or `Stumps()` where
+        another parameter asks for UnvPrivCl.
     epsilon : float, default 1.0
         ε, the whole of the privacy loss, charged at `fit`: it covers every answer ever given, and the published
         classifier.
     delta : float, default 1e-6
         δ of the same promise.
     queries : int, default 300
-        m, how many queries UnvPrivCl plans for. Privacy does not depend on m in calibrated mode, and without votes
-        nothing does.
+        m, how many queries UnvPrivCl plans for. In calibrated mode privacy does not depend on m. Without votes m has no
+        effect.
     alpha : float, default 0.1
         α, the excess error over the best member of H that UnvPrivCl aims at.
     beta : float, default 0.05
@@ -411,13 +415,13 @@ class UniversalRelease(RelabellingRelease[Any]):
     publish_share : float or None, default None
         The share of ε that the classifier of UnvPrivCl gets. None lets the planner choose it.
     vote : {"auto", "stability"}, default "auto"
-        "auto": no votes where a classifier can be published at once. "stability": UnvPrivCl.
+        "auto": no votes, unless another parameter asks for UnvPrivCl. "stability": UnvPrivCl.
     shows : {"classifier", "answers"}, default "classifier"
-        "answers": the classifier stays inside, and its answers are the same. That adds no privacy for records, only
-        discretion about the model: whoever can read the memory of this process, a pickle of this object or the
-        directory of a kept release can read it.
+        "answers": the release gives the same answers, and does not show its classifier. That adds no privacy for
+        records, only discretion about the model. Whoever can read the memory of this process, a pickle of this object
+        or the directory of a kept release can read the classifier.
     types : mapping of str to {"numeric", "categorical", "date", "boolean"} or None, default None
-        The kinds of columns, where nothing else is public, as for `PrivateClassifier`. None for UnvPrivCl.
+        The kinds of columns, where nothing else is public, as for `PrivateClassifier`. Must be None for UnvPrivCl.
 
     Attributes
     ----------
@@ -428,7 +432,7 @@ class UniversalRelease(RelabellingRelease[Any]):
     classes_ : ndarray
         The label names.
     hypotheses_ : HypothesisClass
-        H as it was used; without votes the decision trees whose predicates were used.
+        H as it was used; without votes the class of decision trees with the predicates of the classifier.
     schema_ : Schema or None
         How the columns are read: as declared, as the public rows say, or as bought.
     n_features_in_ : int
@@ -436,7 +440,7 @@ class UniversalRelease(RelabellingRelease[Any]):
     n_records_ : int
         n.
     queries_answered_, unstable_answers_, unstable_left_ : int
-        What has been put to the vote, how much of it was unstable, and how many unstable answers are left.
+        How many queries were put to the vote, how many of them were unstable, and how many unstable answers are left.
     is_published_ : bool
         Has the classifier been published?
     hypothesis_ : Hypothesis
@@ -464,7 +468,7 @@ class UniversalRelease(RelabellingRelease[Any]):
     >>> release.preview([[2.0], [9.0]]).published, release.is_published_
     (2, True)
 
-    With a class of one's own it votes first.
+    With a class of your own it votes first.
 
     >>> from pcqr.hypotheses import Thresholds
     >>> release = UniversalRelease(Thresholds(), queries=20, entropy=0).fit(X, y)  # seeded: NOT PRIVATE
@@ -485,22 +489,22 @@ class UniversalRelease(RelabellingRelease[Any]):
 
     @property
     def is_at_once(self) -> bool:
-        """Does `fit` publish the classifier, by the parameters as they are? UnvPrivCl votes first."""
+        """Does `fit` publish the classifier, with the current parameters? UnvPrivCl votes first."""
         is_free = self.hypotheses is None and self.mode == "calibrated" and self.vote == "auto"
         return is_free and self._pins() == Pins()
 
     def dry_run(
         self, records: int, public: Any = None, schema: Schema | None = None, *, persons: bool = False
     ) -> DryRun:
-        """Return what a `fit` that publishes at once would do, with what it would be made of. Nothing is spent."""
+        """Return what a `fit` that publishes at once would do, and what it would make predicates of. Spend nothing."""
         if not self.is_at_once:
-            allowed = "None, with no parameter that asks for votes: `plan` says what these would do"
+            allowed = "None, without parameters that ask for votes; for a release that votes use `plan`"
             raise ParameterError("hypotheses", allowed, self.hypotheses)
         return self._classifier().dry_run(records, public, schema, persons=persons)
 
     @property
     def is_published_(self) -> bool:
-        """Has the classifier been published? Never with shows="answers", which keeps it inside."""
+        """Has the classifier been published? Always False with shows="answers"."""
         return self._published() is not None and self.shows == "classifier"
 
     @property
@@ -518,8 +522,8 @@ class UniversalRelease(RelabellingRelease[Any]):
         return self._protocol.published if isinstance(self._protocol, UnvPrivCl) else None
 
     def _classifier(self) -> PrivateClassifier:
-        """Return the estimator that publishes at once. It charges as this one."""
-        self._request(Stumps(), 1, 1, None)  # parameters are judged before data
+        """Return the estimator that publishes at once. An account sees its charge as one of this estimator."""
+        self._request(Stumps(), 1, 1, None)  # checks parameters before data
         check_delta(self.delta)
         classifier = PrivateClassifier(
             self.epsilon,
@@ -540,7 +544,7 @@ class UniversalRelease(RelabellingRelease[Any]):
         return self._classifier()
 
     def _take_over(self, fitter: PrivateEstimator[Any]) -> None:
-        """Take what was published, if it was published at once: it is all that answers need."""
+        """Take over the classifier, if it was published at once. Answers need nothing else."""
         if isinstance(fitter, PrivateClassifier):
             self._answer_by(fitter)
 

@@ -42,7 +42,7 @@ def private_schema(
     """Do what `Schema.private` says."""
     release = SchemaRelease(epsilon, delta)
     if isinstance(groups, Groups) and groups.rows != 1:
-        raise ParameterError("groups.rows", "1 for a private schema, which hears one row of each person", groups.rows)
+        raise ParameterError("groups.rows", "1 for a private schema, which uses one row of each person", groups.rows)
     ids = groups.ids if isinstance(groups, Groups) else groups
     table, persons = raw_table(X, types or {}, drop), None if groups is None else person_numbers(ids)
     return release.run(table, persons, account=account, entropy=entropy)
@@ -57,7 +57,7 @@ def raw_table(X: Any, types: Mapping[str, RawKind], drop: Collection[str]) -> Ra
 
 
 def size_of(table: RawTable, persons: IntArray | None) -> int:
-    """Return n, which is public: the number of records or, where `persons` number whose they are, of persons."""
+    """Return n, which is public: the number of persons if `persons` says whose each row is, otherwise of records."""
     if persons is None:
         return table.size
     if not isinstance(table, RawInMemory):
@@ -103,7 +103,7 @@ class SchemaRelease:
     ) -> Schema:
         """Check all cells, call `before_charge`, charge, draw.
 
-        `persons` are the numbers 0, …, N−1 of the persons whose the rows are, where a record is a person.
+        `persons` gives the number (0, …, N−1) of the person of each row, where a record is a person.
         """
         source = resolve_entropy(entropy)
         charged = account_for(account, source)
@@ -121,7 +121,7 @@ class SchemaRelease:
             self.has_spent = None
             charge = charged.id_of(charged.charge(guarantee, "Schema.private", records=records))
         self.has_spent = True
-        if persons is not None and isinstance(table, RawInMemory):  # `size_of` refuses others
+        if persons is not None and isinstance(table, RawInMemory):  # `size_of` refuses other tables
             table = table.rows(one_row_each(persons, source))
         schema = drawn_schema(table, stage, source)
         return replace(

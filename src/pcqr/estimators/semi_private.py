@@ -122,7 +122,7 @@ class SemiPrivateLearner(PublishedEstimator[PublishedPlan]):
         return "weights" if weighs_rows(hypotheses) else "one row"
 
     def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
-        """Trees alone: what is said is about the number of their predicates."""
+        """Return the warning only for trees: it is about the number of their predicates."""
         if not isinstance(hypotheses, DecisionTrees):
             return None
         return nothing_learned(known.records, self.epsilon, len(hypotheses.predicates or ()), hypotheses.labels)

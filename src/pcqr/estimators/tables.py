@@ -88,8 +88,8 @@ def _check_finite(points: NDArray[Any]) -> None:
         raise DataError(
             "X",
             "finite numbers; where cells are missing, declare the `types` of a frame (PrivateClassifier with nothing "
-            "public), give X and `public` as frames, or declare the column with missing = true in a schema, and do not "
-            "impute by private records, which no ε would cover",
+            "public), give X and `public` as frames, or declare the column with missing = true in a schema; do not "
+            "impute from private records, since no ε would cover that",
             "NaN or infinity",
         )
 

@@ -36,7 +36,7 @@ from pcqr.noise import (
 )
 
 Counts = NDArray[np.int64]
-"""The votes for each label. Private."""
+"""The votes for each label. **Private.**"""
 
 
 @dataclass(frozen=True)
@@ -125,12 +125,12 @@ NoisyMax = GaussianMax | LaplaceMax | ExponentialMax
 
 
 def noised(counts: Counts, noise: NDArray[np.int64]) -> list[int]:
-    """The sums, in Python's integers: they cannot overflow. Private, but for what is paid for."""
+    """Return counts plus noise, as Python integers, which cannot overflow. **Private**, but for the paid answer."""
     return [count + each for count, each in zip(counts.tolist(), noise.tolist(), strict=True)]
 
 
 def first_largest(values: Sequence[int]) -> int:
-    """The place of the largest value; among equals the first. One comparison for each value after the first."""
+    """Return the place of the largest value, of equal ones the first. Makes one comparison for each later value."""
     best = 0
     for place in range(1, len(values)):
         if values[place] > values[best]:

@@ -104,11 +104,7 @@ def _origin(model: PublishedModel) -> str:
         *([f"Settings, all from public numbers: {_settings(origin.settings)}."] if origin.settings else []),
         *_public_coins(origin.settings),
         _public_inputs(origin.public_rows),
-        *(
-            [f"Predicates: {len(origin.predicates)} questions, listed in `model.json`."]
-            if origin.predicates is not None
-            else []
-        ),
+        *([f"Predicates: {len(origin.predicates)}, listed in `model.json`."] if origin.predicates is not None else []),
         *(
             [f"Made with {', '.join(_text(f'{name} {version}') for name, version in origin.versions)}."]
             if origin.versions
@@ -135,7 +131,7 @@ def _public_inputs(rows: int | None) -> str:
     if rows is None:
         return "Public inputs: how many public rows there were is not recorded."
     if rows == 0:
-        return "Public inputs: no rows; the class was declared, follows from the schema, or is made of what was bought."
+        return "Public inputs: no rows. The class was declared, comes from the schema, or is made of bought predicates."
     return f"Public inputs: {rows:,} rows without labels, known to all, shaped the class."
 
 

@@ -6,8 +6,8 @@ what the user asked for before any noise is drawn.
 
 Examples
 --------
-Three names are no classes. `Kind` says how an answer came about, `Mode` whose constants a plan has, `Vote` how teachers
-are heard.
+Three names are types, not classes. `Kind` says how an answer came about, `Mode` whose constants a plan has, `Vote` what
+makes votes private.
 
 >>> from typing import get_args
 >>> from pcqr.plan import Kind, Mode, Vote

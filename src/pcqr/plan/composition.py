@@ -152,9 +152,9 @@ class Sequence(Stage):
         return "; then ".join(self.steps(context))
 
     def steps(self, context: Context) -> tuple[str, ...]:
-        """Return what each stage does, and of those that buy predicates for the others the share of μ.
+        """Return what each stage does, and for stages that buy predicates for others their share of μ.
 
-        Noisy sums, selections and draws count as the Gaussian releases that dominate them, pure releases do not count.
+        Noisy sums, selections and draws count as the Gaussian releases that dominate them. Pure releases do not count.
         The squares of the shares add up to 1.
 
         Parameters
@@ -445,7 +445,7 @@ def _draws_at(scale: float, run: NoisySumsEvent) -> int:
 
 
 def squared_mu(event: Event) -> float:
-    """Return Σμ² of the Gaussian releases that dominate noisy sums, selections and draws, without pure releases."""
+    """Return Σμ² of the Gaussian releases that dominate noisy sums, selections and draws. Leaves out pure releases."""
     cost = _Cost.of(event)
     squares = [run.squared_mu for run in cost.sums]
     squares += [count * (GAUSSIAN_OF_RANGE * length) ** 2 for length, count in cost.selections]

@@ -24,7 +24,7 @@ Vote = Literal["auto", "stability", "noisy max"]
 
 @cache
 def _parts(plan: type[Plan]) -> dict[str, tuple[type, ...]]:
-    """The fields that hold the budget, the guarantee, a stage, and of which classes each may be."""
+    """Return the fields that hold the budget, the guarantee or a stage, and the classes that each may have."""
     hints = get_type_hints(plan).items()
     kinds = {name: get_args(hint) if isinstance(hint, UnionType) else (hint,) for name, hint in hints}
     return {name: parts for name, parts in kinds.items() if all(map(_is_part, parts))}
@@ -122,7 +122,7 @@ class Plan(Document):
 
     @property
     def draw(self) -> DrawStage:
-        """The one draw of a plan that is nothing else."""
+        """The draw of a plan that is one draw; ParameterError for other plans."""
         if not isinstance(self.stages, DrawStage):
             raise ParameterError("plan", "one draw", type(self.stages).__name__)
         return self.stages
@@ -203,7 +203,7 @@ class VotingPlan(QueryPlan):
 
     @property
     def tested(self) -> VoteStage:
-        """The vote of a plan that tests votes for stability; ParameterError where noise is added to them."""
+        """The vote of a plan that tests votes for stability; ParameterError for a plan that adds noise to votes."""
         if not isinstance(self.vote, VoteStage):
             raise ParameterError("plan", "a test of stability", type(self.vote).__name__)
         return self.vote
@@ -219,8 +219,8 @@ class VotingPlan(QueryPlan):
 
     @property
     def expected_answers(self) -> float | None:
-        """How many of these `votes` are expected to end in a label. With the same records, ε, δ and kind of vote it
-        never falls as more queries are planned.
+        """The expected number of labels from these `votes`. With the same records, ε, δ and kind of vote it never falls
+        as more queries are planned.
         """
         return None if self.prediction is None else self.votes * (1.0 - self.prediction.unanswered_share)
 
@@ -303,7 +303,7 @@ class ClassifierPlan(QueryPlan):
     Attributes
     ----------
     expected_answers : float
-        As many as are planned.
+        The number of planned queries.
 
     Examples
     --------

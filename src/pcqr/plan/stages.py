@@ -99,7 +99,7 @@ class VoteStage(Stage):
 
     @property
     def left(self) -> Usage:
-        """What may be answered before the release halts, at first."""
+        """What a new release may answer before it halts."""
         return Usage(self.sparse_vector.queries, self.sparse_vector.unstable)
 
     @property
@@ -202,7 +202,7 @@ class NoisyMaxStage(Stage):
 
     @property
     def left(self) -> Usage:
-        """What may be answered before the release halts, at first. No answer is ⊥."""
+        """What a new release may answer before it halts. No answer is ⊥."""
         return Usage(self.queries, None)
 
     @property

@@ -41,7 +41,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
 def _vote_lines(vote: VoteStage | NoisyMaxStage, units: str) -> dict[str, str]:
     teachers = {"teachers": f"k = {vote.teachers:,}, each on about {vote.teacher_records:,} {units}"}
     if isinstance(vote, NoisyMaxStage):
-        return teachers | {"votes": f"noise on each of m = {vote.queries:,}: none is unstable, and each is paid for"}
+        return teachers | {"votes": f"noise on each of m = {vote.queries:,}, all paid for; none is unstable"}
     return {
         "sub-sample": f"n' = {vote.subsample:,} of n = {vote.records:,} {units}",
         "relabelling": "none" if vote.inverse_temperature is None else f"η = {vote.inverse_temperature:.4g}",

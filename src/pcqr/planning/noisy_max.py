@@ -38,9 +38,10 @@ FORMS: Mapping[str, Callable[[float], NoisyMax]] = {
     "exponential": ExponentialMax,
     "laplace": lambda rate: LaplaceMax(1.0 / rate),
 }
-"""By the name that a user may give: the noise at a rate, 1/σ, η or γ."""
+"""By the name that a user may give: the noise at a rate (1/σ, η or γ)."""
 _WORTHWHILE = ("gaussian", "exponential")
-"""Laplace noise on request alone: an exponential answer of the same ε has a quarter of its ρ, and errs as seldom."""
+"""The forms that the planner tries by itself. Laplace noise only on request: an exponential answer of the same ε has a
+quarter of its ρ, and errs as seldom."""
 _DEPTHS = np.concatenate(([0.0], np.geomspace(1e-6, 40.0, 400)))  # t/θ; beyond, votes are unanimous
 
 
@@ -50,11 +51,11 @@ def plan_noisy_max(
     noise: str | NoisyMax | None = None,
     teachers: int | None = None,
 ) -> NoisyMaxPlan:
-    """The best form for m = `request.queries` answers, or that of `noise`. Of the pins, only `teachers` is looked at.
+    """Return a plan with the best form for m = `request.queries` answers, or with `noise`.
 
-    `noise` is the name of a form, or noise itself, which is taken as it is if (ε, δ) allow it. `teachers` goes before
-    the pin, and may be even.
-    Nothing is certified: with labels as they are, teachers need not agree. Public points do not help.
+    `noise` is the name of a form, or noise itself, which is used if (ε, δ) allow it. `teachers` may be even, and
+    replaces the pin of that name. Other pins have no effect. Nothing is certified: with labels as they are, teachers
+    need not agree. Public points do not help.
     """
     vote, prediction = noisy_votes(request, noise, teachers)
     guarantee = noisy_max_guarantee(vote, request.delta)
@@ -70,15 +71,15 @@ def plan_noisy_max(
 def noisy_votes(
     request: Request, noise: str | NoisyMax | None = None, teachers: int | None = None
 ) -> tuple[NoisyMaxStage, Prediction]:
-    """The stage with the smallest predicted loss, and what is expected of it; `noise` and `teachers` as above."""
+    """Return the stage with the smallest predicted loss, and its prediction. See `plan_noisy_max` for the arguments."""
     found = _candidates(request, noise, teachers or request.pins.teachers)
     return min(found, key=lambda candidate: candidate[0])[1:]
 
 
 def smallest_noise(request: Request, forms: Sequence[str] = _WORTHWHILE) -> tuple[NoisyMax, ...]:
-    """For each of the `forms` the least noise with which m answers are within (ε, δ), whatever k ≤ n is.
+    """Return for each of the `forms` the least noise with which m answers are within (ε, δ), for every k ≤ n.
 
-    One of them at least: else InfeasiblePlan.
+    Raises InfeasiblePlan if no form has one.
     """
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016): a start that is nearly good enough.
     needed = -math.log(request.delta)
@@ -101,7 +102,7 @@ def smallest_noise(request: Request, forms: Sequence[str] = _WORTHWHILE) -> tupl
 
 
 def overturned_share(noise: NoisyMax, teachers: FloatArray, error: FloatArray, labels: int = 2) -> FloatArray:
-    """v, the share of queries on which `noise` overturns the majority of k = `teachers` teachers, θ = `error`.
+    """Return v, the share of queries on which `noise` overturns the majority of k = `teachers` teachers, θ = `error`.
 
     P(overturned) at a lead of (k/2)·(1 − e^{−t/θ}), averaged over the queries.
     """
@@ -109,7 +110,7 @@ def overturned_share(noise: NoisyMax, teachers: FloatArray, error: FloatArray, l
 
 
 def averaged(chance: Callable[[FloatArray], FloatArray], teachers: FloatArray, error: FloatArray) -> FloatArray:
-    """∫ 2·`chance`(lead at distance t) dt over t ≤ ½; k = `teachers` teachers lead by (k/2)·(1 − e^{−t/θ})."""
+    """Return ∫ 2·`chance`(lead at distance t) dt over t ≤ ½. k = `teachers` teachers lead by (k/2)·(1 − e^{−t/θ})."""
     depth = np.minimum(_DEPTHS[:, None], 0.5 / error)
     chances = chance(0.5 * teachers * -np.expm1(-depth))
     near = 2.0 * error * np.trapezoid(chances, depth, axis=0)
@@ -119,7 +120,7 @@ def averaged(chance: Callable[[FloatArray], FloatArray], teachers: FloatArray, e
 
 
 def _overturns(noise: NoisyMax, lead: FloatArray, labels: int) -> FloatArray:
-    """The chance that noise overturns a majority that leads a tie by `lead` votes (a model: the lead is no integer)."""
+    """Return the chance that noise overturns a majority that leads a tie by `lead` votes, which need be no integer."""
     match noise:
         case GaussianMax(scale):
             chance: FloatArray = ndtr(-lead / scale if labels == 2 else -math.sqrt(2.0) * lead / scale)
@@ -133,7 +134,7 @@ def _overturns(noise: NoisyMax, lead: FloatArray, labels: int) -> FloatArray:
 def _candidates(
     request: Request, noise: str | NoisyMax | None, pinned: int | None
 ) -> list[tuple[float, NoisyMaxStage, Prediction]]:
-    """For each form the number of teachers with the smallest predicted loss: (loss, plan, prediction)."""
+    """Return (loss, plan, prediction) for each form, with the number of teachers with the smallest predicted loss."""
     labels = request.hypotheses.labels
     teachers = teacher_counts(request, pinned)
     error = model.agnostic(request.hypotheses, np.floor(request.records / teachers)).error
@@ -151,7 +152,7 @@ def _candidates(
 
 
 def _noises(request: Request, noise: str | NoisyMax | None) -> tuple[NoisyMax, ...]:
-    """What there is to choose from."""
+    """Return the forms to choose from."""
     if noise is None:
         return smallest_noise(request)
     if isinstance(noise, NoisyMax):
@@ -163,14 +164,14 @@ def _noises(request: Request, noise: str | NoisyMax | None) -> tuple[NoisyMax, .
 
 
 def _excess(noise: NoisyMax, teachers: FloatArray, error: FloatArray, dissent: FloatArray, labels: int) -> FloatArray:
-    """a + (1 − 2a)·v, with θ = `error` in a and θ = `dissent` in v."""
+    """Return a + (1 − 2a)·v, with θ = `error` in a and θ = `dissent` in v."""
     share = overturned_share(noise, teachers, dissent, labels)
     excess: FloatArray = 0.5 * error + (1.0 - error) * share
     return excess
 
 
 def teacher_counts(request: Request, pinned: int | None) -> FloatArray:
-    """Odd numbers of teachers to choose from, at most one a record; or the one that is `pinned`."""
+    """Return odd numbers of teachers to choose from, at most one a record, or only the `pinned` one."""
     if pinned is None:
         return np.unique(2.0 * np.floor((np.geomspace(1.0, request.records, _TEACHER_GRID) - 1.0) / 2.0) + 1.0)
     if pinned > request.records:
@@ -182,7 +183,7 @@ def teacher_counts(request: Request, pinned: int | None) -> FloatArray:
 
 
 def _smallest_of(make: Callable[[float], NoisyMax], start: float, request: Request) -> NoisyMax | None:
-    """`make`(rate) for the largest rate that keeps (ε, δ); None if none is near `start`."""
+    """Return `make`(rate) for the largest rate that keeps (ε, δ), or None if none is near `start`."""
 
     def is_kept(rate: float) -> bool:
         try:
@@ -198,7 +199,7 @@ def _smallest_of(make: Callable[[float], NoisyMax], start: float, request: Reque
 
 
 def largest_rate(is_kept: Callable[[float], bool], start: float) -> float | None:
-    """The largest rate, to within `_PRECISION`, that was found to be kept; None if none is near `start`."""
+    """Return the largest rate, to within `_PRECISION`, that keeps (ε, δ), or None if none is near `start`."""
     low = start * (1.0 - _PRECISION)
     if not is_kept(low):
         return None

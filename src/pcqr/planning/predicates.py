@@ -28,7 +28,7 @@ GRID_CUTS = tuple(sorted([0.0, *_ROOTS, *(-root for root in _ROOTS[::3])]))
 """Where a number is cut of which nothing is known and nothing is bought: 0, the powers of √2 from 1/32 to 16,384, and
 minus every third of these."""
 MOST_ON_GRID = 3_000
-"""So many predicates the grid makes at most."""
+"""The most predicates that the grid makes."""
 FEWEST, FEWEST_WITH_TEXTS = 1_200, 800
 """n·ε below which a plan looks at nothing: cuts would be noise. Without a look, texts say nothing at all."""
 SAFE_FROM = 5_000
@@ -59,7 +59,7 @@ class PredicatesRecipe(NamedTuple):
         return (1 << self.levels) - 1
 
     def left(self, *, has_numbers: bool = True, has_texts: bool = True) -> float:
-        """Return the share of μ that is left: Gaussian noise adds up by squares."""
+        """Return the share of μ that is left. Shares of Gaussian noise add up by squares."""
         shares = [self.cuts, self.counts] * has_numbers + [self.categories] * has_texts
         return math.sqrt(1.0 - math.fsum(share * share for share in shares))
 
@@ -82,7 +82,7 @@ class Purchase(NamedTuple):
 
     @property
     def left(self) -> float:
-        """The share of μ that is left for what follows."""
+        """Return the share of μ that is left for the stages that follow."""
         return self.recipe.left(has_numbers=bool(self.numeric), has_texts=bool(self.categorical))
 
     def stage(self, records: int, mu: float, delta: float) -> PredicatesStage:

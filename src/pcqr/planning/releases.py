@@ -42,7 +42,7 @@ from pcqr.planning.search import calibrated
 from pcqr.planning.search.knobs import Knobs
 
 _COIN = 0.45
-"""Votes whose expected excess error is larger are hardly better than coins: not taken where nothing asks for them."""
+"""Votes with a larger expected excess error are hardly better than coins. The planner chooses none by itself."""
 
 
 @np.errstate(all="ignore")
@@ -58,9 +58,9 @@ def plan_subsample(request: Request, mode: Mode, vote: Vote = "stability") -> Vo
     mode : {"paper", "calibrated"}
         Whose constants to take.
     vote : {"auto", "stability", "noisy max"}, default "stability"
-        What makes votes private: a test of their stability, or noise on each. By "auto" noise, unless the test is
-        expected to err less even where the model of it is far too optimistic; with pins but for the share of what is
-        published, and in paper mode, the test.
+        What makes votes private: a test of their stability, or noise on each. "auto": noise, unless the test is
+        expected to err less even where its model is far too optimistic. In paper mode, and with any pin but
+        `publish_share`, "auto" is the test.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def plan_subsample(request: Request, mode: Mode, vote: Vote = "stability") -> Vo
     InfeasiblePlan
         When no votes keep to ε and δ with so few records.
     ParameterError
-        When mode or vote is none, they do not go together, or no number of queries is aimed at.
+        When mode or vote is unknown, they do not go together, or the aim has no number of queries.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None, vote
     start : Knobs or None, default None
         Where to begin the search for a proof, for instance the knobs of a similar request.
     vote : {"auto", "stability", "noisy max"}, default "stability"
-        As for `plan_subsample`; by "auto" stability as well where (α, β) is proved for it. Noise is added to votes of
+        As for `plan_subsample`. "auto" is also the test where (α, β) is proved for it. Noise is added to votes of
         teachers on the labels as they are.
 
     Returns
@@ -118,7 +118,7 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None, vote
     InfeasiblePlan
         When no votes keep to ε and δ with so few records, or paper mode needs more of them.
     ParameterError
-        When mode or vote is none, they do not go together, or no number of queries is aimed at.
+        When mode or vote is unknown, they do not go together, or the aim has no number of queries.
 
     Examples
     --------
@@ -240,12 +240,12 @@ def plan_semi_private(request: Request) -> PublishedPlan:
 def plan_direct(request: Request) -> ClassifierPlan:
     """A plan for answers by one draw from a class that is fixed before the records are seen. Pure ε, any labels.
 
-    The member is drawn once and answers every query: no votes, and no relabelling whose cost has to be paid beside it.
+    One member is drawn and answers every query. Neither votes nor relabelling cost anything beside it.
 
     Parameters
     ----------
     request : Request
-        What is asked for; its aim must have a number of queries. Public points and pins are not looked at.
+        What is asked for; its aim must have a number of queries. Public points and pins have no effect.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def plan_direct(request: Request) -> ClassifierPlan:
     Raises
     ------
     ParameterError
-        When the class is not fixed: a member of a class that private points make would show them.
+        When the class is not fixed. A member of a class that is made of private points would show them.
 
     Examples
     --------
@@ -319,10 +319,10 @@ def _relabelled(request: Request, mode: Mode, start: Knobs | None) -> VotingPlan
 
 
 def _chosen(request: Request, vote: Vote, stable: Callable[[], VotingPlan]) -> VotingPlan:
-    """Noisy votes; by "auto" the `stable` plan where it is proved, or better by its own worst expectation.
+    """Return noisy votes; with "auto" the `stable` plan where it is proved, or better even by its worst expectation.
 
-    On real tables a test of stability fell far behind its expectation as often as not, and noise did not: a near tie
-    goes to noise.
+    On real tables a test of stability often fell far behind its expectation, and noise did not. So near ties go to
+    noise.
     """
     if vote == "noisy max":
         return _noisy(request)
@@ -421,7 +421,7 @@ def _check_support(request: Request, vote: VoteStage) -> None:
 
 
 def _check_vote(request: Request, mode: Mode, vote: Vote) -> Vote:
-    """The kind of vote that is left to choose: "stability" where mode or pins imply it. ParameterError for none."""
+    """Return "stability" where mode or pins imply it, else `vote`. ParameterError if they do not go together."""
     if vote not in get_args(Vote):
         raise ParameterError("vote", f"one of {', '.join(map(repr, get_args(Vote)))}", vote)
     pins = replace(request.pins, publish_share=None)

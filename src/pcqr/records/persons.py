@@ -76,11 +76,11 @@ class Persons(WeighedRows):
         return self._rows.rows(self._of(positions)[0]).gathered()
 
     def one_each(self, entropy: Entropy) -> Records:
-        """One row of each person, by a secret coin each, in a secret order: ordinary records, one of each person."""
+        """Return one row of each person, chosen by a secret coin each, in a secret order, as ordinary records."""
         return self._rows.rows(self.one_row_each(entropy))
 
     def one_row_each(self, entropy: Entropy) -> IntArray:
-        """Where these rows are in `source`."""
+        """Return the positions of these rows in `source`."""
         return _one_of_each(self._places, self._counts, entropy)
 
     def relabelled(self, labelling: Labelling) -> Persons:
@@ -136,14 +136,14 @@ class Persons(WeighedRows):
 
 
 def one_row_each(person_of: IntArray, entropy: Entropy) -> IntArray:
-    """Where one row of each person is, chosen as by `Persons.one_each`, of rows that say whose they are."""
+    """Return the position of one row of each person, chosen as by `Persons.one_each`, from the person of each row."""
     return _one_of_each(np.argsort(person_of, kind="stable"), np.bincount(person_of), entropy)
 
 
 def _one_of_each(places: IntArray, counts: IntArray, entropy: Entropy) -> IntArray:
-    """One of the next `counts[i]` of the `places` for each person i, by a coin each, in a secret order.
+    """Return one of the next `counts[i]` of the `places` for each person i, by a coin each, in a secret order.
 
-    Ids number the persons, so that a new id may renumber all of them: the order must not be that of the numbers.
+    The numbers of persons depend on all ids, so a new id may renumber all persons. The order must not be theirs.
     """
     coins = np.zeros(counts.size, dtype=np.int64)
     for count in np.unique(counts):

@@ -55,12 +55,12 @@ class WeighedRows(Records):
 
     @property
     def source(self) -> Records:
-        """All rows, each as a record of its own that counts one."""
+        """Return all rows, each as a record that counts one."""
         return self._rows
 
     @abstractmethod
     def over(self, rows: Records) -> WeighedRows:
-        """The same records, whose rows were read otherwise: `rows` has those of `source` in their order."""
+        """Return the same records, read by another schema: `rows` has the rows of `source` in their order."""
 
     @abstractmethod
     def weighed(self, by_label: ByLabel) -> WeighedRows:

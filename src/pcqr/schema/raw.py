@@ -82,7 +82,7 @@ class Texts(NamedTuple):
     gaps: Sequence[bool]
 
     def read_by(self, column: Column) -> Entries:
-        """Return the cells as `column` reads them, which has `other`: what is no category is another one, or a gap."""
+        """Return the cells as read by `column`, which has `other`: a text that is no category is `other`, or a gap."""
         codes = column.compact(self.texts)
         is_other = [text is None and not is_gap for text, is_gap in zip(self.texts, self.gaps, strict=True)]
         codes[is_other] = len(column.categories)

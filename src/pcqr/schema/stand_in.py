@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 _END = 1.5
 """The width of the cells beyond the cuts, in widths of the cell next to them: those of Gaussian quartiles."""
 _NEARLY_ALL = 0.97
-"""Noise leaves small shares to cells that have no record."""
+"""A share up to this may be noise: cells without a record have such shares, too."""
 _LARGEST = np.finfo(np.float64).max
 _COIN_BITS = 53
 
@@ -36,9 +36,9 @@ def has_cuts(schema: Schema) -> bool:
 def stand_in_rows(schema: Schema, count: int) -> Floats:
     """Return `count` encoded rows: in each column the quantiles of what its cuts and shares say, in a random order.
 
-    Between cuts numbers are spread evenly, unless nearly all are in two cells: then there are two values. Shares that
-    are unknown are equal, and nothing is missing then. A number without cuts is spread evenly between its bounds, and
-    is 0 without these.
+    Numbers are spread evenly between cuts. Where nearly all records are in two cells, there are two values. Where
+    shares are unknown, they are equal, and nothing is missing. A number without cuts is spread evenly between its
+    bounds, and is 0 without bounds.
     """
     at = (np.arange(count) + 0.5) / count
     blocks = []
@@ -51,8 +51,8 @@ def stand_in_rows(schema: Schema, count: int) -> Floats:
 def cut_further(schema: Schema, parts: int) -> Schema:
     """Return the schema with `parts` − 1 more cuts in each cell between cuts and beyond them, at equal distances.
 
-    Shares are divided evenly. Where there are none, cells are taken to have equal ones. Where two cells have nearly
-    all, no cut is added.
+    A new cut divides the share of its cell evenly. Without shares all cells count as equal. Where two cells have nearly
+    all records, no cut is added.
     """
     return replace(schema, columns=tuple(_cut_further(column, parts) for column in schema.columns))
 
@@ -76,9 +76,9 @@ def _quantiles(column: Column, at: Floats) -> Entries:
 
 
 def _two_cells(column: Column) -> tuple[int, int] | None:
-    """Return the two cells of a number that nearly all records are known to be in, as in a column of zeros and ones.
+    """Return the two cells of a number that have nearly all records, as in a column of zeros and ones, if there are.
 
-    Halving parts numbers further unless they are equal, so each of the two cells is taken to be one value.
+    Halving would divide a cell of different numbers further, so each of the two cells counts as one value.
     """
     if not column.cuts or not column.shares or column.limits is not None or column.cuts[-1] >= _LARGEST:
         return None
@@ -90,7 +90,7 @@ def _two_cells(column: Column) -> tuple[int, int] | None:
 def _two_values(column: Column, cells: tuple[int, int], cell: NDArray[np.intp]) -> Floats:
     """Return one value for rows up to the first of the two `cells`, and one for rows in later ones.
 
-    Both occur, however rare one is: rows that do not differ say of no cut that it can be asked.
+    Both values occur, however rare one is: if all rows were equal, no cut would tell rows apart.
     """
     low, high = column.cuts[cells[0]], np.nextafter(column.cuts[cells[1] - 1], np.inf)
     found = np.where(cell > cells[0], high, low)

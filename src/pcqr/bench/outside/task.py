@@ -57,8 +57,8 @@ class Task:
     `public` rows have no labels. `asked` are places among the test rows: what is asked of methods that answer queries.
     `predicates` are public questions (column, cut): does x[column] exceed the cut? They are made of the public rows.
     `settings` are what pcqr has found for the method from public numbers. Where nothing is public, `raw` and `raw_test`
-    are the cells by columns, numbers with NaN for gaps or texts with None for gaps. Then only what is not private may
-    use the rest.
+    are the cells by columns: numbers with NaN for gaps, or texts with None for gaps. Then only methods without privacy
+    may use the encoded rows.
     """
 
     method: str
@@ -107,7 +107,7 @@ class Task:
 
     @property
     def queries(self) -> Any:
-        """The test rows that are asked: as they are encoded or, where nothing is public, their cells by columns."""
+        """Return the test rows that are asked: encoded or, where nothing is public, as cells by columns."""
         if self.raw_test is None:
             return self.X_test[self.asked]
         return {name: values[self.asked] for name, values in self.raw_test.items()}
@@ -150,7 +150,7 @@ class Task:
 
 
 def _cells(table: Path, texts: Mapping[str, Any] | None, part: str) -> dict[str, NDArray[Any]] | None:
-    """The columns of one part of a table that nobody has encoded; None where there is none."""
+    """Return the columns of one part of a table as unencoded cells, or None where there is none."""
     if texts is None:
         return None
     found: dict[str, NDArray[Any]] = {}

@@ -94,8 +94,8 @@ def plan_published(
 
     A linear classifier is planned for `maps`, the public feature maps that `feature_maps` or `dense_features` makes.
     With two of them pilots choose. On a dense one there is no tree beside it. With `is_balanced` noisy counts of the
-    labels come before all that they weigh. `has_row_weights`: records have weights of which nothing is public but that
-    they are there. If private predicates are `bought`, their stage comes first, and trees and maps are of the widest
+    labels come before all that they weigh. `has_row_weights`: records have weights, and only this fact is
+    public. If private predicates are `bought`, their stage comes first, and trees and maps are of the widest
     schema it may show.
     """
     if method not in get_args(Choice):
@@ -150,9 +150,9 @@ def _draw(request: Request, trees: DecisionTrees, epsilon: float) -> DrawStage:
 def _bought_tree(
     request: Request, trees: DecisionTrees, context: Context, bought: Purchase, labels: ClassCountsStage | None
 ) -> PublishedPlan:
-    """Private predicates with their shares of what (ε, δ) allow noisy sums, and a tree with all that is left.
+    """Private predicates with their shares of the μ that (ε, δ) allow noisy sums, and a tree with the rest.
 
-    Noisy counts of the `labels`, where records are weighed by them, have a share of their own.
+    Noisy counts of the `labels` have a share of their own, where they weigh the records.
     """
     check_delta(request.delta)
     epsilon, delta = float(request.epsilon), float(request.delta)

@@ -35,7 +35,7 @@ LINEAR_FROM = 3_000.0
 """n·ε from which on there is a linear classifier beside a tree. Below, a tree, and counts at its leaves."""
 
 BALANCED_FROM = 2_000.0
-"""The same where noisy counts balance two labels and empirical Bayes is possible, which holds such labels alike."""
+"""The same where noisy counts balance two labels and empirical Bayes is possible, which assumes that they are."""
 
 DESCENT_FROM = 8_000.0
 """n·ε from which on weights are learned by DP gradient descent. Below, by empirical Bayes from two noisy sums."""
@@ -74,7 +74,7 @@ class Construction:
 
 
 def choose(records: int, epsilon: float, method: Choice = "auto", *, is_balanced: bool = False) -> Construction:
-    """Return what is published for n = `records` and ε = `epsilon`: the same for any number of classes.
+    """Return what to publish for n = `records` and ε = `epsilon`: the same for any number of classes.
 
     `is_balanced`: do noisy counts balance two labels, and is empirical Bayes possible?
     """

@@ -37,7 +37,7 @@ def predicted_run(plan: VoteStage, hypotheses: Combinatorics, features: int, que
 
 
 def worst_run(plan: VoteStage, hypotheses: Combinatorics, features: int, queries: int) -> Prediction:
-    """What m = `queries` queries meet where the model is as far too optimistic as it was on real tables."""
+    """Return what m = `queries` queries meet with the largest factor on θ of `model.doubts`."""
     return modelled_run(plan, hypotheses, features, queries, doubt=model.doubts(plan.inverse_temperature)[-1][0])
 
 

@@ -30,10 +30,10 @@ than θ says. What is expected is the average, and the search minimises that: a 
 than one that reserved a few unstable answers too many."""
 RELABELLED_RANGE = (0.01, 1.5)
 PLAIN_RANGE = (0.01, 10.0)
-"""The factors on θ at the ends of a prediction's range, which has to hold what was seen in nine of ten releases. They
-are wider than the doubts. Where one label is common, teachers hardly ever dissent, and the search must not count on it.
-On a table on which no class does well (diabetes) the factor is 8 to 11 without relabelling: a search that averaged over
-it would reserve too many unstable answers everywhere else."""
+"""The factors on θ at the ends of a prediction's range. The range has to hold the measurements of nine in ten releases,
+so its ends lie beyond the doubts. The search must not use these ends. Teachers hardly ever dissent where one label is
+common, but the search cannot rely on that. On a table on which no class does well (diabetes) the factor without
+relabelling is 8 to 11. A search that averaged over it would reserve too many unstable answers on all other tables."""
 
 
 def doubts(inverse_temperature: float | None) -> Doubts:

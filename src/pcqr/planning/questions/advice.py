@@ -27,14 +27,14 @@ from pcqr.planning.questions.measured import Measured, measured_near, queries_me
 Source = Literal["public rows", "schema", "queries"]
 
 PUBLISHED = "PrivateClassifier"
-"""The way that needs nothing public, and was measured with nothing, with a schema and with public rows."""
+"""The option that needs nothing public. It was measured with nothing, with a schema and with public rows."""
 FROM: Mapping[Source | None, str] = {
     None: "published from nothing",
     "schema": "published from schema",
     "public rows": "published",
     "queries": "published from queries",
 }
-"""What it is called in `measured`, by what is public."""
+"""The names of that option in `measured`, by what is public."""
 ENOUGH_QUERIES = 200
 """So many queries can serve as public rows, from which a classifier's questions are made."""
 TIE = 0.01
@@ -50,8 +50,8 @@ CUTS, COLUMNS = 10, 10
 class Situation:
     """What is known before anything private is touched: n, columns, (ε, δ), m, the number of public rows.
 
-    None: m is not known (or has no end), there are no public rows. `schema`: one can be written. Nothing is public
-    unless somebody says so.
+    None: m is not known (or has no end), or there are no public rows. `schema`: one can be written. By default nothing
+    is public.
     """
 
     records: int
@@ -91,7 +91,7 @@ class Situation:
 
     @property
     def recipe(self) -> PredicatesRecipe | None:
-        """What a published classifier buys where nothing is public; None: nothing. Some columns may be texts."""
+        """What a published classifier buys where nothing is public, or None for nothing. Columns may be texts."""
         return predicates_recipe(self.records, self.epsilon, has_texts=True)
 
 
@@ -265,16 +265,14 @@ def bought_in_words(situation: Situation) -> str:
     """Return what a published classifier buys with nothing public, for which shares of μ."""
     recipe = situation.recipe
     if recipe is None:
-        return (
-            f"nothing: n·ε is below {FEWEST_WITH_TEXTS:,}. Numbers are cut on a public grid, and what texts say is not "
-            "used"
-        )
+        return f"nothing, as n·ε is below {FEWEST_WITH_TEXTS:,}. Numbers are cut on a public grid, texts are not used"
     shares = [f"{recipe.cuts_a_number} cuts a number for {_share(recipe.cuts)} of the Gaussian-DP parameter μ"]
     shares += [f"the counts between them for {_share(recipe.counts)}"] if recipe.counts else []
     shares += [f"the categories of texts for {_share(recipe.categories)}"]
-    words = f"{', '.join(shares[:-1])} and {shares[-1]}. The classifier keeps {_share(recipe.left())}: squares add up"
+    words = f"{', '.join(shares[:-1])} and {shares[-1]}. The classifier keeps {_share(recipe.left())}. "
+    words += "Squares of shares add up to 1"
     if situation.strength < FEWEST_TO_BUY:
-        words += f". Without texts nothing, as n·ε is below {FEWEST_TO_BUY:,}: numbers are cut on a public grid"
+        words += f". Without texts nothing is bought, as n·ε is below {FEWEST_TO_BUY:,}: numbers have a public grid"
     return words
 
 
@@ -283,7 +281,7 @@ def _share(value: float) -> str:
 
 
 def _losses(situation: Situation, *keys: str) -> tuple[list[str], str] | None:
-    """Return in words what was lost on average near n·ε, where all of `keys` were measured, and at which n·ε."""
+    """Return the mean losses of `keys` near n·ε where all of them were measured, and that n·ε, in words."""
     found = [measured_near(key, situation.strength) for key in keys]
     first, *others = found
     for other in others:
@@ -297,7 +295,7 @@ def _losses(situation: Situation, *keys: str) -> tuple[list[str], str] | None:
 def _public_would_help(situation: Situation) -> str:
     """Return what 30 public rows or a schema would change where nothing is public."""
     saved = "30 public rows without labels (--public 30), or a schema (--schema), "
-    saved += "would " + ("save that share" if situation.recipe else "say where to cut numbers and what texts there are")
+    saved += "would " + ("save that share" if situation.recipe else "tell where to cut numbers and which texts occur")
     named = {None: "with nothing public", "public rows": "with 2,000 public rows", "schema": "with a schema of bounds"}
     for sources in ((None, "public rows", "schema"), (None, "public rows")):
         found = _losses(situation, *(FROM[source] for source in sources))
@@ -340,8 +338,8 @@ def _notes(situation: Situation, best: Advised) -> list[str]:
         notes.append(_public_would_help(situation))
         if situation.recipe is not None and situation.strength < SAFE_FROM:
             notes.append(
-                f"n·ε is below {SAFE_FROM:,}: numbers that are far from 0 compared with their spread, such as years, "
-                "are cut badly where nothing is public."
+                f"n·ε is below {SAFE_FROM:,}. With nothing public, numbers that are far from 0 compared with their "
+                "spread, such as years, are cut badly."
             )
     if best.source == "schema":
         notes.append(_instead_of_a_schema(situation))

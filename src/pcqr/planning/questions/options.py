@@ -102,7 +102,7 @@ def _entry(option: Option) -> registry.Algorithm:
 
 
 def _strength(option: Option) -> str:
-    """What speaks for the option, by the votes that its plan has."""
+    """Return the strength of the option, by the kind of votes of its plan."""
     is_noisy = isinstance(option.plan, VotingPlan) and isinstance(option.plan.vote, NoisyMaxStage)
     return registry.algorithm("noisy max").strength if is_noisy else _entry(option).strength
 

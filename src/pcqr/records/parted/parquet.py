@@ -26,7 +26,7 @@ PART_ROWS = 1 << 18
 """Row groups are put together up to so many rows: a part has one row group, or several with no more rows than this."""
 _BATCH_ROWS = 1 << 16
 _UNKNOWN = "null"
-"""What Arrow calls the type of a column of gaps alone."""
+"""Arrow's name for the type of a column that has only gaps."""
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -50,9 +50,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Reading:
-    """How cells are read: the declared columns, and the label's. `name` is what errors call the table. Public.
+    """How cells are read: by the declared columns and the label's column. `name` is the table's name in errors. Public.
 
-    Of the columns called `texts` the texts are kept, too, so that another schema can read them later.
+    The texts of the columns `texts` are kept, too, so that another schema can read them later.
     """
 
     name: str
@@ -136,9 +136,9 @@ class ParquetParts:
                     yield batch
 
     def types(self) -> dict[str, tuple[str, ...]]:
-        """Return what the files call the types of the columns; texts, where the names of folders say a column.
+        """Return the names of the columns' types in the files. Columns that folder names give are texts.
 
-        A file in which a column has no cell but gaps may not know its type: it has no say where another one does.
+        A file in which a column has only gaps may not know its type. Other files then decide.
         """
         found: dict[str, dict[str, None]] = {name: {} for name in self.columns}
         for file in self.files:
@@ -243,14 +243,14 @@ class RawParquet(RawTable):
     ParameterError
         When a kind is none, or declared for no column.
     DataError
-        When the type of a column does not say its kind, or the types that files have for it say different ones.
+        When the type of a column does not tell its kind, or its types in different files tell different kinds.
     """
 
     def __init__(self, parts: ParquetParts, kinds: Mapping[str, RawKind], drop: Collection[str] = ()) -> None:
         types = {name: called for name, called in parts.types().items() if name not in drop}
         for name, called in types.items():
             if name not in kinds and len(set(map(kind_of, called))) > 1:
-                allowed = f"files in which column {name!r} has types of one kind; declare its kind, or write them anew"
+                allowed = f"files in which column {name!r} has types of one kind; declare its kind or rewrite the files"
                 raise DataError(parts.name, allowed, "files with types of different kinds")
         self._parts, self.size = parts, parts.rows
         self.columns, self.assumptions = raw_columns({name: types[name][0] for name in types}, kinds, parts.name)

@@ -79,10 +79,9 @@ class Parted(Records):
         return cls.held(engine, read_part, table.parts, table.sizes, reading.layout, reading)
 
     def read_by(self, schema: Schema) -> Parted:
-        """The same records, read by a schema that differs in the categories of texts alone. These are gone then.
+        """Return the same records, read by a schema that differs only in the categories of texts. Drops the kept texts.
 
-        Of a table whose texts were kept. What else a schema says of a column without bounds, such as `cuts`, changes no
-        cell.
+        The texts must have been kept. Other entries of a column without bounds, such as `cuts`, change no cell.
         """
         layout, handles = Layout(schema.columns, self.labels), self._handles
         if self._layout.texts:
@@ -91,11 +90,11 @@ class Parted(Records):
         return Parted(self._engine, handles, np.diff(self._ends, prepend=0).tolist(), layout)
 
     def numbers(self, names: Sequence[str]) -> Iterator[Mapping[str, Floats]]:
-        """The cells of columns of numbers or dates, by name, part by part: NaN for a gap."""
+        """Yield the cells of columns of numbers or dates, by name, part by part, with NaN for a gap."""
         return self._each(work.numbers, self._layout, tuple(names))
 
     def texts(self, names: Sequence[str]) -> Iterator[Mapping[str, Texts]]:
-        """The texts of columns that were kept, by name, part by part."""
+        """Yield the kept texts of columns, by name, part by part."""
         return self._each(work.texts, tuple(names))
 
     @property
@@ -256,7 +255,7 @@ class RawParted(RawTable):
     records : Parted
         Records that were read by these kinds, with the texts kept.
     table : RawTable
-        The same table, of which the columns and what is assumed public of them are taken.
+        The same table. Its columns, and what is assumed public of them, are used.
     """
 
     def __init__(self, records: Parted, table: RawTable) -> None:

@@ -180,7 +180,7 @@ class _Held:
 
 
 class _Value(Mapping[str, NDArray[Any]]):
-    """A value on disk: an array is read when it is asked for, so that a question reads the columns that it needs."""
+    """A value on disk. Each array is read when it is used, so a question reads only the columns that it needs."""
 
     def __init__(self, held: _Held) -> None:
         self._file, self._entries = held.file, {entry.name: entry for entry in held.entries}

@@ -31,8 +31,8 @@ class ParquetTable:
     label : str
         The column of the labels. Their names are the estimator's `classes`, or 0 and 1.
     schema : Schema or None, default None
-        The declared columns. None: as `fit` gets it, or as its public rows give it. `PrivateClassifier` needs neither:
-        the types of the files say the kinds of the columns, and it buys the rest.
+        The declared columns. None: the `schema` of `fit`, or one made of its public rows. `PrivateClassifier` needs
+        neither: the types of the files tell the kinds of the columns, and it buys the rest.
     drop : sequence of str, default ()
         Columns to leave out.
     engine : Engine or None, default None
@@ -79,9 +79,9 @@ class ParquetTable:
         return ParquetParts.of(self.path)
 
     def read(self, schema: Schema, names: Sequence[Any] | None, texts: Sequence[str] = ()) -> Parted:
-        """The records, with labels of these names; None: 0 and 1. Every cell is judged.
+        """Return the records, with labels of these names (None: 0 and 1). Checks every cell.
 
-        Of the columns called `texts` the texts are kept, too (`Parted.read_by`).
+        Keeps the texts of the columns `texts`, too (`Parted.read_by`).
         """
         label = LabelColumn(self.label, None if names is None else tuple(names))
         engine = Spool() if self.engine is None else self.engine

@@ -27,14 +27,14 @@ _ROWS, _TEXTS, _ENDS, _KINDS = "rows of", "texts of", "ends of", "kinds of"
 """Arrays of a column of texts: which text each row has, all texts in UTF-8, where each ends, and which are texts."""
 _TEXT, _GAP, _NONE = 0, 1, 2
 _PLACE = np.dtype(np.int32)
-"""A part has fewer rows than that."""
+"""A part has fewer rows than this."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is public of every part: the declared columns, and how many labels there are.
+    """What is public about every part: the declared columns, and the number of labels.
 
-    Of the columns called `texts` a part has the texts, too, so that another schema can read them.
+    A part has the texts of the columns `texts`, too, so that another schema can read them.
     """
 
     columns: tuple[Column, ...]
@@ -48,12 +48,12 @@ class Layout:
 
     @property
     def record_bytes(self) -> int:
-        """What a record takes in the arrays of its part, besides texts, each of which is there once a part."""
+        """Bytes of a record in the arrays of its part. Texts come on top: each is there once in a part."""
         return 1 + sum(column.compact([]).itemsize for column in self.columns) + _PLACE.itemsize * len(self.texts)
 
     @property
     def bytes_read_again(self) -> int:
-        """What a record takes once more where another schema reads the texts."""
+        """Bytes of a record that come on top where another schema reads the texts."""
         return replace(self, texts=()).record_bytes if self.texts else 0
 
     def arrays(
@@ -71,7 +71,7 @@ class Layout:
         return Encoded.of_checked(CompactTable(self.columns, entries), part[LABELS], self.labels)
 
     def places(self, names: Collection[str]) -> list[int]:
-        """Where the columns of these names are."""
+        """Return the positions of the columns of these names."""
         return [place for place, column in enumerate(self.columns) if column.name in names]
 
 
@@ -80,7 +80,7 @@ def _name(place: int) -> str:
 
 
 def _packed(name: str, held: Texts) -> dict[str, NDArray[np.generic]]:
-    """Texts as arrays: an engine keeps nothing else."""
+    """Return texts as arrays, since engines keep only arrays."""
     encoded = [b"" if text is None else text.encode() for text in held.texts]
     return {
         f"{_ROWS} {name}": held.places.astype(_PLACE),
@@ -116,7 +116,7 @@ def labels_of(part: Arrays) -> Labels:
 
 
 def rows_at(part: Arrays, positions: Positions) -> Arrays:
-    """The records at these positions within the part, without their texts."""
+    """Return the records at these positions within the part, without their texts."""
     return {name: part[name][positions] for name in part if name == LABELS or name.startswith(_COLUMN)}
 
 
@@ -143,17 +143,17 @@ def taught(pieces: Sequence[Arrays], own: tuple[Any, ...], layout: Layout, teach
 
 
 def numbers(part: Arrays, layout: Layout, names: Collection[str]) -> dict[str, Floats]:
-    """The cells of columns of numbers or dates, by name: NaN for a gap."""
+    """Return the cells of columns of numbers or dates, by name, with NaN for a gap."""
     return {layout.columns[place].name: part[_name(place)] for place in layout.places(names)}
 
 
 def texts(part: Arrays, names: Collection[str]) -> dict[str, Texts]:
-    """The texts of columns that were kept, by name."""
+    """Return the kept texts of columns, by name."""
     return {name: _unpacked(part, name) for name in names}
 
 
 def read_by(part: Arrays, layout: Layout, columns: Sequence[Column]) -> Arrays:
-    """The part as other columns read it, which differ in the categories of texts alone. The texts are left out."""
+    """Return the part as read by columns that differ only in the categories of texts. Leaves out the texts."""
     found = {LABELS: part[LABELS]}
     for place, column in enumerate(columns):
         is_text = column.name in layout.texts

@@ -414,7 +414,7 @@ def _clean_up(directory: Path, ledger: str | os.PathLike[str] | None) -> None:
 
 
 def _has_secret(directory: Path) -> bool:
-    """Is a secret there, or a part of one? A release whose classifier is there from the start has none."""
+    """Is a secret there, or a part of one? A release that publishes at `fit` has none."""
     return (directory / SECRET).exists() or any(directory.glob(f".{SECRET}.*"))
 
 

@@ -93,16 +93,16 @@ class UniversalSession(Session[float]):
 
 
 class DirectSession(UniversalSession):
-    """No votes: a member of a fixed class answers from the first query on."""
+    """A release without votes: a member of a fixed class answers from the first query on."""
 
     def secret(self) -> Hashable:
-        """What was drawn decides every later answer."""
+        """Return the drawn hypothesis, which decides every later answer."""
         published = self._release.published
         return None if published is None else in_full(published)
 
 
 def direct_case(hypotheses: HypothesisClass, plan: DrawStage, neighbours: Pairs) -> Case:
-    """Adaptive queries, all answered by one draw from a class that is fixed without the records, which is shown too."""
+    """Adaptive queries, all answered by one draw from a class that is fixed without the records. The draw is shown."""
     records = len(neighbours[0][0].records)
     claimed = account(plan, Context(hypotheses, records, 1))
     of_labels = f" of {hypotheses.labels} labels" if hypotheses.labels > 2 else ""
