@@ -69,7 +69,7 @@ class Score:
 class Run:
     """One table cut down to n records, with boosting's labels for its test part; `queries` are rows of that part.
 
-    `rows` are the same records and the same test part as typed frames that nobody has encoded.
+    `rows` are the same records and the same test part as typed frames that are not encoded.
     """
 
     task: Task

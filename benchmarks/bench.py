@@ -61,7 +61,7 @@ def page(runs: Sequence[Run]) -> str:
 
 
 def standing(found: Sequence[Summary]) -> list[str]:
-    """For each table the best of ours and the best of the others at every ε: published, and asked one at a time."""
+    """Compare the best of ours and of the others for each table and ε: published, and asked one at a time."""
     lines = []
     for table in dict.fromkeys(each.table for each in found):
         here = [each for each in found if each.table == table and each.method.unit == REPLACE]
@@ -94,10 +94,10 @@ def _leads(table: str, where: str, those: Sequence[Summary], figure: str) -> lis
 
 
 def difference(one: Summary, other: Summary, figure: str) -> tuple[float, float] | None:
-    """Return the mean difference over the seeds that both have, and its standard error; None for less than two seeds.
+    """Return the mean difference over the seeds that both have, and its standard error, or None for one seed.
 
-    Runs of a seed have the same queries. The error is that over runs, and no less than √(d/N) for a difference of d on
-    N rows in all: where one is right on dN rows more, they differ on at least as many.
+    Runs of a seed have the same queries. The error is that over runs, and at least √(d/N) for a difference of d on N
+    rows in all: if one method is right on dN rows more, the two differ on at least dN rows.
     """
     first, second = (
         {run.cell.seed: (getattr(run, figure), run.rows) for run in each.done if getattr(run, figure) is not None}

@@ -9,11 +9,11 @@
 bought; *independent* gets the same with each column in an order of its own. How much of the budget buys what was
 settled with the test rows of Adult, bank and diabetes in view, and before any run on the other tables.
 
-The runs with public rows of the five tables of `benchmarks.classifiers` are those on file there. All others are made
-here, a process each with one thread, and written as a line each to `--output` when they end. A later call goes on where
-this one stopped, or was stopped by `--seconds`. `--store` puts such lines in the place of what is on file of their
-cells, and writes the page. Seeds, one for each table, ε, setting and run, make a run repeatable. `--pack FOLDER` writes
-the tables to files that NumPy reads alone, `--packed FOLDER` reads them.
+`benchmarks.classifiers` has stored the runs with public rows of its five tables. This script makes all other runs, each
+in a process with one thread, and writes each as a line to `--output` when it ends. A later call goes on where this one
+stopped, or was stopped by `--seconds`. `--store` replaces the stored runs of the cells in such a file by its lines, and
+writes the page. Seeds, one for each table, ε, setting and run, make a run repeatable. `--pack FOLDER` writes the tables
+to files that NumPy reads without other libraries, `--packed FOLDER` reads them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ IN_VIEW, LARGE, HELD_OUT = ("adult", "bank", "diabetes"), ("covertype", "flights
 TABLES = (*IN_VIEW, *LARGE, *HELD_OUT)
 SHIFT = 50.0
 STRONG = 3_000
-"""n·ε from which on there is a linear classifier beside the tree: the gaps above and below are told apart."""
+"""From this n·ε on there is a linear classifier beside the tree. Gaps below and above it are averaged separately."""
 RESULTS = Path("benchmarks/results/nothing_public.json")
 PAGE = Path("docs/classifier-results.md")
 LINES = Path("out/nothing_public.jsonl")
@@ -157,7 +157,7 @@ def frames(name: str, folder: Path, csv: Path = Path()) -> Frames:
 
 
 def pack(task: Frames, path: Path) -> None:
-    """Write the rows to a file that NumPy reads alone: texts as places in a list of them, −1 for a gap."""
+    """Write the rows to a file that NumPy can read: texts as places in a list of texts, −1 for a gap."""
     content: dict[str, Any] = {"y": task.y, "y_test": task.y_test, "columns": np.array(list(task.X.columns))}
     rows = [getattr(task, part) for part in _ORDER]
     content["sizes"] = np.array([len(each) for each in rows])
@@ -174,7 +174,7 @@ def pack(task: Frames, path: Path) -> None:
 
 
 def unpack(path: Path) -> Frames:
-    """Return what `pack` wrote."""
+    """Read rows that `pack` wrote."""
     with np.load(path) as content:
         columns: dict[str, Any] = {}
         for place, name in enumerate(content["columns"].tolist()):
@@ -199,7 +199,7 @@ def shifted(task: Frames) -> Frames:
 
 
 def independent(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with the cells of each column in an order of its own: what columns do together is lost."""
+    """Return the rows with each column shuffled by itself, so that columns become independent."""
     coins = np.random.default_rng(0)
     return pd.DataFrame({name: rows[name].iloc[coins.permutation(len(rows))].to_numpy() for name in rows})
 
@@ -224,7 +224,7 @@ def measure(job: Job, task: Frames) -> Run:
 
 
 def wanted(tables: Iterable[str], epsilons: Iterable[float], settings: Iterable[str], runs: int) -> Iterator[Job]:
-    """Yield the runs of `BLOCKS` of these tables, ε and settings, at most so many a cell, in the order to make them."""
+    """Yield the runs of `BLOCKS` for these tables, ε and settings, at most so many for a cell, in order."""
     for block in BLOCKS:
         for run in range(min(runs, block.runs)):
             for name in (each for each in block.tables if each in tables):
@@ -233,7 +233,7 @@ def wanted(tables: Iterable[str], epsilons: Iterable[float], settings: Iterable[
 
 
 def run(given: argparse.Namespace, console: Console) -> int:
-    """Make the runs that the output has not, write each when it ends, and return how many failed."""
+    """Make the runs that the output lacks, write each when it ends, and return how many failed."""
     done = {each.job for each in lines(given.output)}
     jobs = [job for job in wanted(given.tables, given.epsilons, given.settings, given.runs) if job not in done]
     given.output.parent.mkdir(parents=True, exist_ok=True)
@@ -248,7 +248,7 @@ def run(given: argparse.Namespace, console: Console) -> int:
             except multiprocessing.TimeoutError:
                 console.print(f"Stopped after {given.seconds:g} s: {len(jobs) - count + 1:,} runs are left.")
                 break
-            except Exception as error:  # the other runs are worth as much without this one
+            except Exception as error:  # go on: the other runs are useful without this one
                 console.print(f"A run failed: {error!r}", markup=False)
                 failed += 1
                 continue
@@ -273,7 +273,7 @@ def _loaded(name: str, data: Path, csv: Path, packed: Path | None) -> Frames:
 
 
 def lines(path: Path) -> list[Run]:
-    """Return the runs that were written to a file, a line each: none where there is no file."""
+    """Return the runs in a file, one for each line; none if there is no file."""
     return [Run(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 

@@ -1,11 +1,11 @@
-"""How well are queries answered that come one at a time, with nothing public but the categories of texts?
+"""Score methods on queries that come one at a time, where only the categories of texts are public.
 
     python -m benchmarks.online --data FOLDER [--tables adult,bank] [--epsilons .3,1,4] [--jobs 2] [--redraw]
 
-m = 100, 300 and 1,000 queries, drawn from the test rows, other ones in each of five runs. The score is the share of
-right answers, where a query without an answer counts half. δ = 10⁻⁶, replace-one, every method with its own defaults.
-Every run is stored when it ends, and a later call goes on where this one stopped. Then the table of
-docs/comparison.md is made from all that is on file (`--redraw`: nothing else).
+m = 100, 300 and 1,000 queries are drawn from the test rows, anew in each of five runs. The score is the share of right
+answers, where a query without an answer counts half. δ = 10⁻⁶, replace-one, every method with its own defaults. Every
+run is stored when it ends, and a later call goes on where this one stopped. Then the script writes the table of
+docs/comparison.md from all stored runs (`--redraw`: does only this).
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Job(NamedTuple):
 
 
 def answered(release: Any, X: Any) -> Labels:
-    """A label for each row, asked in order, or `UNANSWERED`."""
+    """Ask for the rows in order, and return a label for each, or `UNANSWERED`."""
     labels = np.full(len(X), UNANSWERED, dtype=np.int64)
     try:
         for row, answer in enumerate(release.answers(X)):
@@ -130,7 +130,7 @@ def by_votes(kind: Callable[..., Any], job: Job, folder: str, *, public: int = 0
 
 
 def expected(plan: Any) -> dict[str, Any]:
-    """What the plan expects, and of how many teachers and unstable answers."""
+    """Return the plan's prediction, and its numbers of teachers and unstable answers."""
     vector = getattr(plan.vote, "sparse_vector", None)
     found = {"teachers": getattr(plan.vote, "teachers", None), "unstable": None if vector is None else vector.unstable}
     return found | ({} if plan.prediction is None else asdict(plan.prediction))
@@ -144,9 +144,10 @@ def universal(job: Job, folder: str) -> Labels:
 
 
 def votes_first(job: Job, folder: str) -> Labels:
-    """30 noisy majorities for .3 of the Gaussian-DP parameter μ, then a classifier whose public rows are these queries.
+    """Answer 30 queries by noisy majorities for .3 of the Gaussian-DP parameter μ, the others by a classifier.
 
-    Each is charged by its own ε, of which the squares of μ add up to the whole.
+    The public rows of the classifier are these 30 queries. Each part has an ε of its own. The squares of their μ add up
+    to that of the whole.
     """
     task, rows, asked = typed(job.table, folder), encoded(job.table, folder), queries_of(job.table, folder, job.run)
     mu = brentq(lambda mu: gaussian_delta(mu, job.epsilon) - DELTA, 1e-4, 10.0)
@@ -219,7 +220,7 @@ def stored(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def measure(todo: list[Job], folder: str, path: Path, workers: int, seconds: float) -> None:
-    """Run what is not on file, and write each run when it ends. Begin none after so many seconds."""
+    """Make the runs that are not stored, and store each when it ends. Begin none after so many seconds."""
     start, context = time.monotonic(), get_context("spawn")
     before = stored(path)
     todo = [job for job in todo if json.dumps(list(job)) not in before]

@@ -53,7 +53,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
 
 
 def offset_for(scores: Floats, share: float) -> float:
-    """Return b with a mean of σ(score + b) of `share`."""
+    """Return b for which σ(score + b) has the mean `share`."""
     found: float = brentq(lambda b: float(expit(scores + b).mean()) - share, -30.0, 30.0)
     return found
 
@@ -93,7 +93,7 @@ SHARES, STRENGTHS = (0.02, 0.05), (1_000, 1_500, 2_000, 2_900)
 
 
 def by_law(count: int) -> Iterator[list[str]]:
-    """A row for each n·ε: AUC and mean recall of a tree, of a linear classifier, of `auto`."""
+    """Return a row for each n·ε: AUC and mean recall of a tree, of a linear classifier, of `auto`."""
     for strength in STRENGTHS:
         found: dict[Choice, list[tuple[float, float]]] = {"tree": [], "linear": [], "auto": []}
         for (place, score), share, run in itertools.product(enumerate(LAWS.values()), SHARES, range(count)):

@@ -38,7 +38,7 @@ class Asked(Common):
 
 
 class NothingPublic(Common):
-    """Gets cells by columns, and nothing else."""
+    """A method that gets cells by columns, and nothing else."""
 
     asks = True
 

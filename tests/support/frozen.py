@@ -43,14 +43,14 @@ from pcqr.schema import Column, Schema
 
 FILE = Path(__file__).parents[1] / "frozen.json"
 RENAMED: dict[str, str] = {}
-"""Names of fields today, where the file has others."""
+"""Today's names of fields that have other names in the file."""
 Record = dict[str, Any]
 """Numbers and texts by name."""
 Run = Callable[[], Record]
 IN_CLEAR = 20
 DIGITS = 9
 NEGLIGIBLE = 1e-12
-"""A δ below it is float64 rounding of sums of mass 1."""
+"""A smaller δ is float64 rounding in sums of probabilities that add up to 1."""
 
 CLINIC = Schema(
     (
@@ -91,9 +91,9 @@ def clinic(n: int, seed: int = 0) -> tuple[dict[str, Any], Any]:
 
 
 def figures(value: Any, name: str = "") -> Iterator[tuple[str, float | int | bool]]:
-    """Every number in a value made of frozen dataclasses and tuples, by the names of fields on the way to it.
+    """Return every number in a value made of frozen dataclasses and tuples, by the names of the fields that lead to it.
 
-    No class is named, and the guarantee, which is recorded by itself, is left out.
+    Names no class, and leaves out the guarantee, which has a record of its own.
     """
     if isinstance(value, bool | int | float):
         yield name, value
@@ -144,7 +144,7 @@ def answered(release: Any, X: Any) -> Record:
 
 
 def fitted(estimator: Any, table: tuple[Any, Any], queries: Any, **public: Any) -> Record:
-    """Everything that a seeded fit shows, and what it says to the queries."""
+    """Return everything that a seeded fit shows, and its answers to the queries."""
     estimator.fit(*table, **public)
     found = {"guarantee": promised(estimator.guarantee_), "plan": dict(sorted(figures(estimator.plan_)))}
     if hasattr(estimator, "answers"):
@@ -225,7 +225,7 @@ TEACHERS = LogisticTeachers()
 
 
 def release(kind: Any, *given: Any, **parameters: Any) -> Run:
-    """Fifty queries about the border of a line."""
+    """Fifty queries around the cut of a line."""
     return lambda: fitted(kind(*given, entropy=0, **parameters), line(3_000), ASKED)
 
 
@@ -246,7 +246,7 @@ def classifier(table: Callable[[int], tuple[Any, Any]], rows: int, queries: Any,
 
 
 def persons(n: int) -> Any:
-    """Whose each row is: up to a few rows each."""
+    """Return the person of each row; persons have up to a few rows."""
     return np.random.default_rng(5).integers(0, n // 2, n)
 
 
@@ -399,14 +399,14 @@ RUNS: dict[str, Run] = {
 
 
 def run(name: str) -> Record:
-    """What a run records. Warnings about few records are no part of it."""
+    """Return what a run records, without warnings about few records."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return RUNS[name]()
 
 
 def audited(finding: Finding) -> Record:
-    """What the exact verifier has found about a case, and what was claimed."""
+    """Return what the exact verifier finds about a case, and the claim."""
     return {
         "epsilon": finding.epsilon if math.isfinite(finding.epsilon) else None,
         "delta": finding.delta,
@@ -429,14 +429,14 @@ def flat(record: Mapping[str, Any], name: str = "") -> dict[str, Any]:
 
 
 def is_same(was: Any, now: Any) -> bool:
-    """Are two texts equal, or two numbers but for the last digits, which logarithms of two machines may differ in?"""
+    """Are two texts equal, or two numbers up to the last digits? Logarithms of two machines may differ there."""
     if isinstance(was, float) and isinstance(now, float):
         return math.isclose(was, now, rel_tol=10.0**-DIGITS, abs_tol=NEGLIGIBLE)
     return type(was) is type(now) and bool(was == now)
 
 
 def differences(was: Record, now: Record) -> list[str]:
-    """What has changed, one line each, by name."""
+    """Return the changes, one line each, by name."""
     before, after = flat(was), flat(now)
     gone = [f"{name}: was {before[name]!r}, is gone" for name in before if name not in after]
     new = [f"{name}: is new, {after[name]!r}" for name in after if name not in before]

@@ -42,7 +42,7 @@ AT_FIT: dict[str, Callable[..., Any]] = {
     "answers alone": lambda **kw: pcqr.UniversalRelease(epsilon=4.0, queries=30, shows="answers", **kw),
     "one draw": lambda **kw: pcqr.AgnosticRelease(Stumps(cuts=(0.3, 0.4, 0.5)), epsilon=4.0, queries=30, **kw),
 }
-"""Releases that have no votes: their classifier is there from the first query on."""
+"""Releases without votes: a classifier answers from the first query on."""
 
 
 def table(n: int = 3_000) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

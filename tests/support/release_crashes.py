@@ -6,9 +6,9 @@ Workers open the release, ask batches of queries, near the border and far from i
 were told. They are killed at random instants and at every named point of the order of writes. Then every reply must be
 in the ledger with the same answer, no count may have gone back, and no more than T answers may be unstable.
 
-Others are killed around a publication: while a release whose classifier is published at `fit` is saved, and while
-UnvPrivCl publishes after its last vote. Then there is one classifier for ever, which is that of every reply, or none
-and no reply by one.
+Others are killed around a publication: while a release that published at `fit` is saved, and while UnvPrivCl publishes
+after its last vote. After such a kill either one classifier gives every reply for ever, or there is no classifier and
+none has replied.
 """
 
 from __future__ import annotations
@@ -96,12 +96,12 @@ class Run:
 
 AT_FIT, AFTER_VOTES = "published at fit", "universal"
 PUBLICATIONS = {AT_FIT: (*CREATION, "facts written", *TURN, "release recorded"), AFTER_VOTES: (*TURN, "published")}
-"""Where a process is killed that publishes."""
+"""The points at which a process that publishes is killed."""
 
 
 @dataclass
 class Publication:
-    """One release, about to publish, and what was replied: by whom, and with which label."""
+    """One release that is about to publish, and all replies, each with its kind and label."""
 
     name: str
     base: Path
@@ -122,7 +122,7 @@ class Publication:
         return {"ledger": self.ledger, "anchor": self.base / "anchor"}
 
     def publish(self, number: int, ready: int, kill: Callable[[str], None]) -> None:
-        """In a process of its own: publish, reply, and write down what was replied."""
+        """Publish, reply, and write down each reply, in a process of its own."""
         release = fitted(self.name) if self.name == AT_FIT else pcqr.release.open(self.place, **self.where)
         os.write(ready, b"!")
         with watched(kill), (self.base / f"told {number}").open("a") as told:
@@ -134,7 +134,7 @@ class Publication:
                 told.flush()
 
     def check(self) -> None:
-        """One classifier for ever, or none and no reply by one. Raises AssertionError."""
+        """Raise AssertionError unless one classifier gave all replies, or there is none and none replied."""
         lines = [line for path in self.base.glob("told *") for line in path.read_text().split("\n")[:-1]]
         replies = [(float(x), kind, label) for x, kind, label in map(str.split, lines)]
         try:
@@ -162,7 +162,7 @@ class Publication:
 
 
 def killed(publication: Publication, point: str, workers: int) -> bool:
-    """Kill one of the `workers` that publish, and check. False: it did not come to that point."""
+    """Kill one of the `workers` that publish at `point`, and check. Return False if it did not come to that point."""
     occurrence = random.randint(1, 2) if publication.name == AFTER_VOTES and point in TURN else 1  # noqa: S311
     ready, steady = os.pipe()
     pids = []
@@ -188,7 +188,7 @@ def killed(publication: Publication, point: str, workers: int) -> bool:
 
 
 def publications(count: int, ledger: Callable[[int], str | None]) -> dict[str, int]:
-    """So many kills around publications, half of them of each kind. `ledger` is where the ledger of a number is."""
+    """Kill so many processes around publications, half of each kind. `ledger` returns the place of a ledger."""
     kills, number, first = dict.fromkeys(PUBLICATIONS, 0), 0, random.randrange(100)  # noqa: S311
     while sum(kills.values()) < count:
         name = min(kills, key=lambda name: kills[name])

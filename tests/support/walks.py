@@ -1,10 +1,10 @@
-"""What a reader follows: how many files and functions of pcqr a call runs through, and how deep, traced at run time.
+"""How many files and functions of pcqr a call runs through, and how deep: what a reader has to follow, traced.
 
     PYTHONPATH=tests python -m support.walks
 
-prints five walks on tables of two columns, each in a process of its own, and the size of the house. Not counted:
-libraries, serialization and what it calls, what runs while a module is imported, and comprehensions, which are no
-functions to a reader.
+prints five walks on tables of two columns, each in a process of its own, and the size of the code base. Not counted:
+libraries, serialization and what it calls, what runs while a module is imported, and comprehensions, which no reader
+takes for functions.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "pcqr"
 SERIALIZATION = (PACKAGE / "documents",)
 SHORT = 100
-"""Lines below which a module with one importer is one that its importer could hold."""
+"""A module with one importer and fewer lines could be part of its importer."""
 _IMPORTING = "<frozen importlib"
 _COMPREHENSIONS = {"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"}
 
 
 @dataclass(frozen=True)
 class Walk:
-    """Distinct files, distinct functions, and the most frames of the package on the stack of one thread."""
+    """The numbers of distinct files and functions, and the most frames of the package on the stack of one thread."""
 
     files: frozenset[str]
     functions: frozenset[tuple[str, str, int]]
@@ -193,7 +193,7 @@ WALKS: dict[str, Callable[[Tracer], Walk]] = {
 
 @dataclass(frozen=True)
 class Size:
-    """How large the house is: Python files and lines, and modules that one other module imports."""
+    """The size of the code base: Python files and lines, and modules that only one other module imports."""
 
     files: int
     lines: int
@@ -207,7 +207,7 @@ def _lines(path: Path) -> int:
 
 
 def size() -> Size:
-    """The size of src and tests as they lie there. Imports for type checkers alone are none."""
+    """Return the size of src and tests on disk. Imports only for type checkers do not count."""
     source, tests = (sorted((ROOT / name).rglob("*.py")) for name in ("src", "tests"))
     graph = grimp.build_graph("pcqr", cache_dir=None, exclude_type_checking_imports=True)
     modules = {".".join(path.relative_to(ROOT / "src").with_suffix("").parts): path for path in source}
@@ -223,14 +223,14 @@ def size() -> Size:
 
 
 def first_and_again(name: str) -> list[list[int]]:
-    """The figures of a walk in a new process, first and once more, when what could be cached is not run again."""
+    """Return the figures of a walk in a new process: of the first run, and of a second one with warm caches."""
     told = subprocess.run([sys.executable, "-m", "support.walks", name], capture_output=True, check=True, text=True)  # noqa: S603
     found: list[list[int]] = json.loads(told.stdout)
     return found
 
 
 def main() -> None:
-    """Print what a reader follows: all walks, or the figures of the one that is named."""
+    """Print the figures of all walks, or of the one that is named."""
     if names := sys.argv[1:]:
         print(json.dumps([WALKS[names[0]](Tracer()).figures for _ in range(2)]))
         return
