@@ -146,6 +146,9 @@ SCALES = {
 
 def tables(power: int, scale: float) -> tuple[blocks.Blocks, Case]:
     table, ratio = blocks.blocks(power, scale), Fraction(scale)
+    first, change = (exponential.exponential_bounds(x, 96) for x in (table.unit, 2 * (power - 1) * table.unit))
+    if min(first[0], change[0]) < 0 or first[1] >= 2**96 or change[1] > 2**96 or max(table.highs) > 2**63 + 2**32:
+        raise ValueError(f"The theorems of Cumulative.v and Verdict.v do not speak of power {power}, scale {scale}.")
     lists = [numbers(field.tolist()) for field in (table.lows, table.highs, table.keeps, table.guide, table.slopes)]
     fields = [f"{table.bits:x}", *lists, f"{table.curve:x}", f"{table.words_an_attempt:x}"]
     return table, (f"table {power:x} {ratio.numerator:x} {ratio.denominator:x}", " ".join(fields))
