@@ -1,6 +1,6 @@
 """Mutants of statements and definitions: wrong constants, dropped terms, ignored ties. Each must fail to prove.
 
-`mutants.toml` has a pair of texts for each. All files are compiled once, in `build/prove-mutants`. For each mutant, the
+`mutants.toml` has a pair of texts for each. All files are compiled once, unless `make prove` did. For each mutant, the
 changed file and those that require it are compiled in a temporary copy until one of them fails. A mutant that is proved
 after all is an error. So is one that is no Coq text, and one whose old text does not occur exactly once.
 
@@ -36,6 +36,14 @@ def affected(name: str) -> list[str]:
     return [other for other in prove.order(BUILD) if other in found]
 
 
+def is_built() -> bool:
+    """Whether `make prove` has left every file compiled as it is."""
+    return all(
+        (prove.BUILD / f"{path.stem}.vo").exists() and (prove.BUILD / path.name).read_bytes() == path.read_bytes()
+        for path in statements.FOLDER.glob("*.v")
+    )
+
+
 def verdict(mutant: dict[str, str], folder: Path) -> str:
     """Return where the mutant fails. Raise `Failure` where it does not, or is malformed."""
     name = mutant["file"].removesuffix(".v")
@@ -61,9 +69,13 @@ def main(chosen: list[str]) -> int:
     begun, wrong = time.perf_counter(), 0
     try:
         prove.require_tools()
-        prove.copied(BUILD)
-        print("Coq proves:")
-        prove.build(prove.order(BUILD), BUILD)
+        if is_built():
+            shutil.rmtree(BUILD, ignore_errors=True)
+            shutil.copytree(prove.BUILD, BUILD)
+        else:
+            prove.copied(BUILD)
+            print("Coq proves:")
+            prove.build(prove.order(BUILD), BUILD)
     except prove.Failure as failure:
         print(failure, file=sys.stderr)
         return 1
