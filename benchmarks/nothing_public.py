@@ -5,9 +5,8 @@
 
 δ = 10⁻⁶, replace-one, the splits of `benchmarks.classifiers` and `benchmarks.rule`. *Nothing* gets a typed frame;
 *shifted* the same with every number moved by 50 of its standard deviations, in all rows; *public* the frame and at most
-2,000 public rows of it. *Few* gets 150 of these, as many as the rows that stand in for public ones where predicates are
-bought; *independent* gets the same with each column in an order of its own. How much of the budget buys what was
-settled with the test rows of Adult, bank and diabetes in view, and before any run on the other tables.
+2,000 public rows of it. How much of the budget buys what was settled with the test rows of Adult, bank and diabetes in
+view, and before any run on the other tables.
 
 `benchmarks.classifiers` has stored the runs with public rows of its five tables. This script makes all other runs, each
 in a process with one thread, and writes each as a line to `--output` when it ends. A later call goes on where this one
@@ -42,10 +41,9 @@ from benchmarks.tables import DIABETES_BY_ENCOUNTER, SOURCES, TRAIN_SHARE, set_a
 from pcqr import AssumePublic, PrivateClassifier
 from pcqr.datasets import adult_table, load_adult
 from pcqr.errors import NothingPublic
-from pcqr.planning.classifiers.linear import STAND_INS
 from pcqr.threads import at_most
 
-Setting = Literal["nothing", "shifted", "public", "few", "independent"]
+Setting = Literal["nothing", "shifted", "public"]
 
 IN_VIEW, LARGE, HELD_OUT = ("adult", "bank", "diabetes"), ("covertype", "flights"), tuple(r_tables.HELD_OUT)
 TABLES = (*IN_VIEW, *LARGE, *HELD_OUT)
@@ -75,7 +73,6 @@ BLOCKS = (
     Block(LARGE, (4.0, 1.0, 0.3, 0.1), ("nothing",), 3),
     Block(HELD_OUT, EPSILONS[::-1], ("nothing", "public"), 5),
     Block(IN_VIEW, EPSILONS[::-1], ("nothing", "shifted"), 5),
-    Block(LARGE, (4.0, 1.0), ("few", "independent"), 3),
 )
 """What is run, what matters most and takes longest first."""
 
@@ -198,12 +195,6 @@ def shifted(task: Frames) -> Frames:
     return replace(task, X=moved(task.X), public=moved(task.public), X_test=moved(task.X_test))
 
 
-def independent(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with each column shuffled by itself, so that columns become independent."""
-    coins = np.random.default_rng(0)
-    return pd.DataFrame({name: rows[name].iloc[coins.permutation(len(rows))].to_numpy() for name in rows})
-
-
 # The runs --------------------------------------------------------------------------------------------------------
 
 
@@ -211,8 +202,7 @@ def measure(job: Job, task: Frames) -> Run:
     """Fit once and score."""
     if job.setting == "shifted":
         task = shifted(task)
-    few = task.public.iloc[:STAND_INS]
-    shown = {"public": task.public, "few": few, "independent": independent(few)}.get(job.setting)
+    shown = task.public if job.setting == "public" else None
     classifier = PrivateClassifier(job.epsilon, DELTA, entropy=seed_of(*job), classes=(0, 1))
     start = time.perf_counter()
     with warnings.catch_warnings(), at_most(1):
@@ -334,14 +324,12 @@ def table(root: Path) -> str:
 def large(root: Path) -> str:
     """Return the rows of the page on the two large tables."""
     cases, references = stored(root), classifiers.stored(root)
-    header = (*HEADER[:-1], f"{STAND_INS} public rows", "the same, columns independent")
     rows = []
     for key in (key for key in cases if key[0] in LARGE and key[2] == "nothing"):
         own, reference = cases[key], references[key[:2]]
-        others = [_mean(cases.get((*key[:2], other))) for other in ("few", "independent")]
-        shown = (_told(reference.accuracy), _told(own.accuracy), str(gap_of(own, reference.accuracy)), *others)
+        shown = (_told(reference.accuracy), _told(own.accuracy), str(gap_of(own, reference.accuracy)))
         rows.append((own.table, f"{own.epsilon:g}", f"{own.records * own.epsilon:,.0f}", *shown))
-    return markdown(header, rows)
+    return markdown(HEADER[:-1], rows)
 
 
 def held_out(root: Path) -> str:
