@@ -24,9 +24,17 @@ OTHER_NAMES = {
     "pcqr/algorithms/sub_samp.py": ["algorithms/test_guarantees.py"],
     "pcqr/algorithms/priv_class.py": ["algorithms/test_priv_class.py", "algorithms/test_unv_priv_cl.py"],
     "pcqr/algorithms/sharing.py": ["algorithms/test_sharing.py", "algorithms/test_unv_priv_cl.py"],
-    "pcqr/algorithms/unv_priv_cl.py": ["algorithms/test_unv_priv_cl.py", "algorithms/test_asking.py"],
+    "pcqr/algorithms/unv_priv_cl.py": [
+        "algorithms/test_unv_priv_cl.py",
+        "algorithms/test_asking.py",
+        "estimators/test_answers_by_draw.py",
+    ],
     "pcqr/algorithms/log.py": ["algorithms/test_priv_class.py", "release/durable/test_copies.py"],
-    "pcqr/estimators/kept.py": ["release/durable/test_kept_releases.py", "release/durable/test_copies.py"],
+    "pcqr/estimators/kept.py": [
+        "release/durable/test_kept_releases.py",
+        "release/durable/test_copies.py",
+        "release/durable/test_published_at_fit.py",
+    ],
     "pcqr/peers/knn/planning.py": ["peers/knn/test_individual_planning.py"],
     "pcqr/plan/composition.py": ["plan/test_composition.py", "plan/test_zcdp.py", "plan/test_sums_guarantee.py"],
     "pcqr/plan/linear.py": ["plan/test_stages.py"],
@@ -47,7 +55,12 @@ OTHER_NAMES = {
         "estimators/test_nothing_public.py",
         "estimators/test_weights.py",
     ],
-    "pcqr/estimators/releases.py": ["estimators/test_limits_of_a_release.py", "estimators/test_unfitted.py"],
+    "pcqr/estimators/releases.py": [
+        "estimators/test_limits_of_a_release.py",
+        "estimators/test_unfitted.py",
+        "estimators/test_classifier_releases.py",
+        "estimators/test_answers_by_draw.py",
+    ],
     "pcqr/estimators/answering.py": ["estimators/test_releases.py", "estimators/test_unfitted.py"],
     "pcqr/estimators/tables.py": [
         "estimators/test_mixed_tables.py",
