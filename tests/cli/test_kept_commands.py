@@ -277,7 +277,7 @@ def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path
 def test_a_release_of_few_answers_is_warned_of_with_what_says_so_beforehand(files: Path) -> None:
     words = ("fit", "--private", files / "private.csv", "--label", "state", "--labels", "well,ill", "--delta", "1e-6")
     for more, said in ((("--dry-run",), "publish a classifier instead"), ((), "pcqr fit --dry-run")):
-        numbers = ("--epsilon", "0.5", "--planned-queries", 3_000, "--vote", "stability")
+        numbers = ("--epsilon", "0.5", "--planned-queries", 3_000, "--vote", "stability", "--algorithm", "agnostic")
         result = call(*words, *numbers, "--out", files / "release", *more)
         told = " ".join(result.output.split())
         assert "are expected to be answered" in told

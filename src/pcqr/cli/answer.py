@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from pcqr import AssumePublic, registry
+from pcqr import AssumePublic
 from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import (
     Points,
@@ -96,7 +96,7 @@ def run(job: Answer, *, as_json: bool) -> None:
         release = _release(job, inputs.shown, len(inputs.names)).set_params(account=account)
         with progress(hidden=as_json or job.show) as bar:
             with stages(bar, "fitting"):
-                public = inputs.shown.public if registry.hypothesis_class(job.class_name).needs_public else None
+                public = inputs.shown.public if job.family.needs_public else None
                 release.fit(inputs.table, inputs.places, public=AssumePublic(public), groups=inputs.groups)
             answers.begin(signals, points.shape[0], show=job.show)
             halted = None

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 
-from pcqr import AssumePublic, registry
+from pcqr import AssumePublic, UniversalRelease
+from pcqr.cli.classifiers import check_kinds, is_bare, public_rows, read_and_plan, schema_for, show_plan
 from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages, warn_if_together
-from pcqr.cli.inputs import Points, Shown, check_label, label_names, public_size, read_inputs, read_shown
+from pcqr.cli.inputs import (
+    Inputs,
+    Points,
+    Shown,
+    check_label,
+    declared_types,
+    label_names,
+    naming_labels,
+    public_size,
+    read_inputs,
+    read_shown,
+)
 from pcqr.cli.jobs import Fit
 from pcqr.cli.keeping import Price
 from pcqr.cli.releases import found_again, made_release, most_labels
@@ -26,7 +41,9 @@ from pcqr.cli.spending import (
 )
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.errors import ParameterError
+from pcqr.estimators.answering import Release
 from pcqr.files import check_not_input, check_outside_releases
+from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.plan import ClassifierPlan, UniversalPlan, VotingPlan
 from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
 from pcqr.planning.expected.shortfall import INSTEAD, is_short, rounded
@@ -47,25 +64,25 @@ def run(job: Fit, *, as_json: bool) -> None:
         check_not_input(Path(written_place(job.ledger)), job.inputs, option="--ledger")
     if job.anchor is not None:
         check_not_input(job.anchor, job.inputs, option="--anchor")
-    if job.cautious and job.publishes:
-        raise ParameterError("--cautious", "left out for --algorithm universal, whose draw cannot be announced", True)
+    _check_options(job)
     rehearse(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
     account = account_of(job, COMMAND)
     if job.dry_run:
-        _show_plan(job, account, as_json=as_json)
+        if job.is_at_once:
+            show_plan(job, partial(_publishing, job), account, as_json=as_json)
+        else:
+            _show_plan(job, account, as_json=as_json)
         return
     price = str(Price(job.epsilon, job.delta))
     release: Any = None
     is_kept = False
     with refusing_weak(job, job.epsilon), Signals() as signals:
         try:
-            inputs = read_inputs(job, most_labels=most_labels(job), categories=job.categories)
-            release = made_release(job, inputs.shown, _planned(job), inputs.names).set_params(account=account)
-            with progress(hidden=as_json) as bar, stages(bar, "fitting"):
-                release.fit(
-                    inputs.table, inputs.y, public=AssumePublic(_public(job, inputs.shown)), groups=inputs.groups
-                )
-            release.schema_ = inputs.shown.schema  # by which the table was read
+            with progress(hidden=as_json) as bar:
+                inputs = _read(job, bar, as_json=as_json)
+                release = _release(job, inputs).set_params(account=account)
+                with stages(bar, "fitting"):
+                    _fit(job, release, inputs)
             with signals.held():
                 release.save(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
                 is_kept = True
@@ -83,6 +100,61 @@ def run(job: Fit, *, as_json: bool) -> None:
             raise
 
 
+def _check_options(job: Fit) -> None:
+    """Raise where an option does not apply to what is asked for."""
+    if job.is_at_once:
+        for option, value in job.of_votes.items():
+            raise ParameterError(
+                option, "left out, or given with --class or --algorithm: without them there are no votes", value
+            )
+        if job.cautious:
+            raise ParameterError("--cautious", "left out without --class and --algorithm: there are no votes", True)
+        if job.categories and is_bare(job):
+            raise ParameterError("--categories", "left out: --types says which columns are text", job.categories)
+        check_kinds(job)
+        return
+    if job.types:
+        raise ParameterError(
+            "--types",
+            "left out for a release that votes: give --public or --schema, or leave --class and --algorithm out",
+            job.types,
+        )
+    if job.cautious and job.publishes:
+        raise ParameterError("--cautious", "left out for --algorithm universal, whose draw cannot be announced", True)
+
+
+def _read(job: Fit, bar: Progress, *, as_json: bool) -> Inputs:
+    if not job.is_at_once:
+        return read_inputs(job, most_labels=most_labels(job), categories=job.categories)
+    return read_and_plan(job, partial(_publishing, job), bar, as_json=as_json)
+
+
+def _release(job: Fit, inputs: Inputs) -> Release[Any]:
+    if job.is_at_once:
+        release = _publishing(job, inputs.names)
+        release.types = declared_types(job.types) or None
+        return release
+    return made_release(job, inputs.shown, _planned(job), inputs.names)
+
+
+def _publishing(job: Fit, names: Sequence[Any]) -> UniversalRelease:
+    """Return the release that publishes its classifier at `fit`."""
+    return UniversalRelease(
+        epsilon=job.epsilon, delta=job.delta, entropy=job.seed, classes=tuple(names), shows=job.shows
+    )
+
+
+def _fit(job: Fit, release: Release[Any], inputs: Inputs) -> None:
+    shown = inputs.shown
+    if job.is_at_once:
+        public, schema = public_rows(shown), schema_for(job, shown)
+        with naming_labels(job.label, label_names(job.labels, most=MOST_LABELS)):
+            release.fit(inputs.table, inputs.y, public=public, schema=schema, groups=inputs.groups)
+        return
+    release.fit(inputs.table, inputs.y, public=AssumePublic(_public(job, shown)), groups=inputs.groups)
+    release.schema_ = shown.schema  # by which the table was read
+
+
 def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Account | None, *, as_json: bool) -> None:
     if as_json:
         facts = guarantee_facts(release.guarantee_, records)
@@ -94,6 +166,8 @@ def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Ac
     fields = {"guarantee": promise(release.guarantee_, records)} | plan_lines(release.plan_)
     is_drawn = isinstance(release.plan_, ClassifierPlan)
     secrets = "It holds no secrets" if is_drawn else "It holds secrets: keep it as the private records"
+    if is_drawn and job.shows == "answers":
+        secrets = "It holds the classifier: keep it from those who are to see answers alone"
     fields |= {
         "account": account_line(account),
         "release": f"{job.out}. {secrets}.",
@@ -105,7 +179,7 @@ def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Ac
 
 
 def _public(job: Fit, shown: Shown) -> Points | None:
-    return shown.public if registry.hypothesis_class(job.class_name).needs_public else None
+    return shown.public if job.family.needs_public else None
 
 
 def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
@@ -141,6 +215,8 @@ def _expected(plan: VotingPlan | ClassifierPlan) -> str:
 def _planned(job: Fit) -> int:
     if job.planned_queries is None and job.publishes:
         raise ParameterError(
-            "--planned-queries", "given for --algorithm universal: so many are answered before it publishes", None
+            "--planned-queries",
+            "given for --algorithm universal with options of votes: so many are answered before it publishes",
+            None,
         )
     return DEFAULT_QUERIES if job.planned_queries is None else job.planned_queries

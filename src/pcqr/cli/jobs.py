@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -29,6 +30,8 @@ from pcqr.cli.options import (
     Device,
     Drop,
     DryRun,
+    FittedAlgorithm,
+    FittedClass,
     Folder,
     Intervals,
     KeyOption,
@@ -56,6 +59,20 @@ from pcqr.cli.options import (
     WeightColumn,
     Workers,
 )
+
+VOTING_ALGORITHM, VOTING_CLASS, UNIVERSAL = "agnostic", "stumps", "universal"
+_OF_VOTES = {
+    "planned_queries": "planned-queries",
+    "class_name": "class",
+    "depth": "depth",
+    "intervals": "intervals",
+    "mode": "mode",
+    "alpha": "alpha",
+    "beta": "beta",
+    "on_unstable": "on-unstable",
+    "vote": "vote",
+}
+"""Fields of `Fit` that are about votes, and their options."""
 
 
 class Charging(ABC):
@@ -112,15 +129,25 @@ class OnPrivateFiles(Spending):
         return tuple(path for path in (self.private, self.public, self.schema) if path is not None)
 
 
+class Learning(OnPrivateFiles):
+    """What jobs have in common that publish a classifier of a table at once."""
+
+    epsilon: float
+    types: list[str]
+    categories: Sequence[str] = ()
+    weight_column: str | None = None
+
+
 class Voting(OnPrivateFiles):
     """What jobs that answer by votes have in common."""
 
     epsilon: float
     delta: float
-    class_name: str
+    class_name: str | None
     depth: int | None
     intervals: int
-    algorithm: str
+    algorithm: str | None
+    shows: str = "classifier"
     mode: str
     alpha: float
     beta: float
@@ -131,7 +158,17 @@ class Voting(OnPrivateFiles):
     @property
     def publishes(self) -> bool:
         """Does the run end with a published classifier?"""
-        return registry.algorithm(self.algorithm).publishes
+        return self.by.publishes
+
+    @property
+    def by(self) -> registry.Algorithm:
+        """The algorithm."""
+        return registry.algorithm(self.algorithm or VOTING_ALGORITHM)
+
+    @property
+    def family(self) -> registry.HypothesisFamily:
+        """The hypothesis class."""
+        return registry.hypothesis_class(self.class_name or VOTING_CLASS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,10 +184,10 @@ class Answer(Voting):
         Path | None, typer.Option(help="Where the answers go: .csv, .csv.gz or .parquet. Needed but for --dry-run.")
     ] = None
     dry_run: DryRun = False
-    class_name: AnsweringClass = "stumps"
+    class_name: AnsweringClass = VOTING_CLASS
     depth: Depth = None
     intervals: Intervals = 2
-    algorithm: AlgorithmOption = "agnostic"
+    algorithm: AlgorithmOption = VOTING_ALGORITHM
     model_out: Annotated[
         Path | None,
         typer.Option(help="universal: the folder of the published model. Default: NAME.model beside the answers."),
@@ -189,7 +226,7 @@ class Answer(Voting):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Voting):
+class Fit(Voting, Learning):
     """Of `pcqr fit`."""
 
     private: Private
@@ -204,14 +241,21 @@ class Fit(Voting):
         int | None,
         typer.Option(
             min=1,
-            help="m, the number of queries to plan for. Votes with noise answer no more. Default: 300. universal needs "
-            "it: the number of votes before it publishes.",
+            help="m, the number of queries to plan for, with --class or --algorithm. Votes with noise answer no more. "
+            "Default: 300. universal needs it where it votes: the number of votes before it publishes.",
         ),
     ] = None
-    class_name: AnsweringClass = "stumps"
+    class_name: FittedClass = None
     depth: Depth = None
     intervals: Intervals = 2
-    algorithm: AlgorithmOption = "agnostic"
+    algorithm: FittedAlgorithm = None
+    shows: Annotated[
+        Literal["classifier", "answers"],
+        typer.Option(
+            help="answers: askers get answers, and never the classifier itself. Whoever can read the directory can "
+            "read it. Records are protected either way."
+        ),
+    ] = "classifier"
     mode: Mode = "calibrated"
     alpha: Alpha = 0.1
     beta: Beta = 0.05
@@ -220,6 +264,7 @@ class Fit(Voting):
     public: PublicRows = None
     assume_public: AssumePublic = False
     schema: SchemaFile = None
+    types: Types = field(default_factory=list)
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
     labels: VotedLabels = None
@@ -244,6 +289,20 @@ class Fit(Voting):
     ] = False
     seed: Annotated[int | None, typer.Option(min=0, help="For tests only: the release is then NOT PRIVATE.")] = None
     dry_run: DryRun = False
+
+    @property
+    def is_at_once(self) -> bool:
+        """Is the classifier published by this run, without votes?"""
+        if self.algorithm is None:
+            return self.class_name is None
+        return self.algorithm == UNIVERSAL and not self.of_votes
+
+    @property
+    def of_votes(self) -> dict[str, object]:
+        """The options that were given and that are about votes, with their values."""
+        options = {each.name: each.default for each in fields(self) if each.name in _OF_VOTES}
+        given = {name: getattr(self, name) for name, default in options.items() if getattr(self, name) != default}
+        return {f"--{_OF_VOTES[name]}": value for name, value in given.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,7 +380,7 @@ class Export:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Publish(OnPrivateFiles):
+class Publish(Learning):
     """Of `pcqr publish`."""
 
     private: Private

@@ -90,6 +90,9 @@ def answer(job: jobs.Answer, /, *, as_json: bool) -> None:
 def fit(job: jobs.Fit, /, *, as_json: bool) -> None:
     """Prepare a release and keep it in a directory: it outlives this process, and pcqr ask answers from it.
 
+    It publishes a classifier, which answers every query. Nothing has to be public but columns and their kinds. With
+    --class, or --algorithm agnostic or subsamp, votes answer.
+
     ε and δ are spent here, whole. Asking adds nothing to them. The directory holds the log of all answers and, for
     votes, secrets (mode 0600, --key encrypts them). The last position of the log is kept apart (--anchor) to detect
     older copies.

@@ -79,6 +79,17 @@ AnsweringClass = Annotated[
         help="The hypothesis class H. trees need --public or --schema.",
     ),
 ]
+FittedClass = Annotated[
+    str | None,
+    typer.Option(
+        "--class",
+        parser=_class,
+        metavar="|".join(classes()),
+        autocompletion=classes,
+        help="The hypothesis class H of releases that vote. trees need --public or --schema. Default: stumps with "
+        "--algorithm agnostic or subsamp. With neither --class nor --algorithm a classifier is published.",
+    ),
+]
 PlannedClass = Annotated[
     str | None,
     typer.Option(
@@ -98,6 +109,18 @@ AlgorithmOption = Annotated[
         help="subsamp: votes on the labels as they are. agnostic: votes, or one draw from a fixed class. universal: "
         "relabel, vote, then publish a classifier. Names of the papers and of the estimators will do as well, such as "
         "AgPrivCl or AgnosticRelease.",
+    ),
+]
+FittedAlgorithm = Annotated[
+    str | None,
+    typer.Option(
+        parser=_algorithm,
+        metavar="|".join(algorithms()),
+        autocompletion=algorithms,
+        help="Default: universal, which publishes a classifier at once and answers every query by it. universal with "
+        "--class or another option of votes: relabel, vote, then publish a classifier. subsamp: votes on the labels as "
+        "they are. agnostic, the default with --class: votes, or one draw from a fixed class. Names of the papers and "
+        "of the estimators will do as well.",
     ),
 ]
 
@@ -265,7 +288,8 @@ Types = Annotated[
 VotedLabels = Annotated[
     str | None,
     typer.Option(
-        help="The labels, negative first, e.g. '<=50K,>50K'; more than two for subsamp with trees. Default: 0 and 1."
+        help="The labels, negative first, e.g. '<=50K,>50K'. More than two without votes, or for subsamp with trees. "
+        "Default: 0 and 1."
     ),
 ]
 ReleasePlace = Annotated[Path, typer.Argument(help="The directory that pcqr fit has made.", metavar="RELEASE")]

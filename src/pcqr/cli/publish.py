@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,39 +14,21 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from pcqr import AssumePublic, Groups, PrivateClassifier
+from pcqr import Groups, PrivateClassifier
+from pcqr.cli.classifiers import check_kinds, is_bare, public_rows, read_and_plan, schema_for, show_plan
 from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages
-from pcqr.cli.dry_run import Parts, announcement, told, try_out
-from pcqr.cli.inputs import (
-    Inputs,
-    Shown,
-    check_label,
-    check_weight_column,
-    declared_types,
-    kinds_of,
-    label_names,
-    naming_labels,
-    public_size,
-    read_by_kinds,
-    read_inputs,
-    read_shown,
-    shown_by_kinds,
-)
+from pcqr.cli.inputs import Inputs, Shown, declared_types, label_names, naming_labels
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder, not_written
-from pcqr.cli.parts import in_parts
 from pcqr.cli.spending import (
-    Outlook,
     account_facts,
     account_line,
     account_of,
     charged_words,
-    end_dry_run,
     refusing_weak,
 )
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
 from pcqr.errors import ParameterError
-from pcqr.estimators.private_classifier import DryRun
 from pcqr.estimators.weights import ClassWeight, declared_weights
 from pcqr.files import InUse, own_directory
 from pcqr.guarantee import assumed
@@ -54,10 +37,8 @@ from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.models.folder import MODEL, Saved
-from pcqr.plan.words import guarantee_facts, plan_facts, promise
+from pcqr.plan.words import guarantee_facts, promise
 from pcqr.planning.classifiers.rule import Choice
-from pcqr.records.parted import ParquetParts
-from pcqr.records.parted.work import Layout
 from pcqr.release.account import Account
 
 DEFAULT_DELTA = 1e-6
@@ -93,27 +74,19 @@ def run(job: Publish, *, as_json: bool) -> None:
     Once the model is drawn, no signal comes between it and the disk.
     """
     _check_out(job)
-    _check_kinds(job)
-    method = _method(job)
+    check_kinds(job)
+    make = partial(_learner, job, _method(job))
     account = account_of(job, "pcqr publish")
     if job.dry_run:
-        _show_plan(job, method, account, as_json=as_json)
+        show_plan(job, make, account, as_json=as_json)
         return
     made = Made(account=account)
     with refusing_weak(job, job.epsilon), Signals() as signals:
         try:
             with progress(hidden=as_json) as bar:
-                if (parts := in_parts(job)) is not None:  # n is known before a record is read
-                    _announce(job, method, parts, bar, as_json=as_json)
-                with stages(bar, "reading and encoding"):
-                    inputs = _read(job)
-                if parts is None:
-                    with stages(bar, "planning"):
-                        dry_run = _dry_run(job, method, inputs.names, inputs.records, inputs.shown)
-                    if not as_json and (long := announcement(dry_run, inputs.records)):
-                        bar.console.print(long, highlight=False)
+                inputs = read_and_plan(job, make, bar, as_json=as_json)
                 with stages(bar, "publishing"), _own_directory(job):
-                    made.learner = _learner(job, method, inputs.names).set_params(
+                    made.learner = make(inputs.names).set_params(
                         account=account, types=declared_types(job.types) or None
                     )
                     try:
@@ -123,8 +96,8 @@ def run(job: Publish, *, as_json: bool) -> None:
                             made.learner.fit(
                                 inputs.table,
                                 inputs.y,
-                                public=_public(shown),
-                                schema=None if _is_bare(job) else shown.schema,
+                                public=public_rows(shown),
+                                schema=schema_for(job, shown),
                                 groups=groups,
                                 sample_weight=inputs.weights,
                             )
@@ -146,25 +119,6 @@ def run(job: Publish, *, as_json: bool) -> None:
     if made.saved is not None and made.saved.failed:
         complain(not_written(made.saved, job.out))
         raise typer.Exit(SPENT)
-
-
-def _announce(job: Publish, method: Choice, parts: ParquetParts, bar: Progress, *, as_json: bool) -> None:
-    """What will be done with a table in parts, and what it takes: from footers and public files alone."""
-    names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
-    check_label(parts.columns, job.label)
-    with stages(bar, "planning"):
-        shown = _shown(job, parts.columns)
-        dry_run = _dry_run(job, method, names, parts.rows, shown)
-    if not as_json:
-        bar.console.print(announcement(dry_run, parts.rows, _taken(job, parts, shown, names)), highlight=False)
-
-
-def _taken(job: Publish, parts: ParquetParts, shown: Shown, names: Sequence[Any]) -> Parts:
-    columns = shown.schema.columns
-    texts = tuple(column.name for column in columns if column.kind == "categorical") if _is_bare(job) else ()
-    layout = Layout(columns, len(names), texts)
-    record_bytes = layout.record_bytes + layout.bytes_read_again
-    return Parts(parts.rows, max(parts.sizes), record_bytes, not (job.scheduler is None and job.workers is None))
 
 
 def _tell_of_writing(bar: Progress) -> None:
@@ -190,32 +144,11 @@ def _own_directory(job: Publish) -> Iterator[None]:
 
 def _method(job: Publish) -> Choice:
     """As asked. Without --method and --delta: one tree, which is pure; with --delta: as the public numbers suggest."""
-    is_tree = _is_sized(job) if _is_bare(job) else job.delta is None
+    is_tree = _is_sized(job) if is_bare(job) else job.delta is None
     method = job.method or ("tree" if is_tree else "auto")
     if method != "tree" and _is_sized(job):
         raise ParameterError("--method", "tree, where --depth or --operations is given", method)
     return method
-
-
-def _is_bare(job: Publish) -> bool:
-    """Is nothing public but columns and their kinds?"""
-    return job.public is None and job.schema is None
-
-
-def _check_kinds(job: Publish) -> None:
-    if job.types and not _is_bare(job):
-        raise ParameterError("--types", "left out with --public or --schema, which give the kinds", job.types)
-
-
-def _read(job: Publish) -> Inputs:
-    if _is_bare(job):
-        return read_by_kinds(job, job.types, most_labels=MOST_LABELS, weight_column=job.weight_column)
-    return read_inputs(job, most_labels=MOST_LABELS, weight_column=job.weight_column)
-
-
-def _shown(job: Publish, columns: Collection[str]) -> Shown:
-    """Return what is public about a private file with these columns."""
-    return shown_by_kinds(job, job.types, columns) if _is_bare(job) else read_shown(job, columns)
 
 
 def _is_sized(job: Publish) -> bool:
@@ -262,54 +195,6 @@ def _groups(job: Publish, inputs: Inputs) -> Groups | None:
     return None if inputs.groups is None else Groups(inputs.groups, job.person_rows)
 
 
-def _public(shown: Shown) -> AssumePublic | None:
-    """The rows that were compared with the private ones already."""
-    return None if shown.rows is None else AssumePublic(shown.rows)
-
-
-def _dry_run(job: Publish, method: Choice, names: Sequence[Any], records: int, shown: Shown) -> DryRun:
-    """What the run will do, tried out as far as public things go."""
-    try:
-        learner = _learner(job, method, names)
-        if _is_bare(job):
-            learner.set_params(types={column.name: column.kind for column in kinds_of(job, job.types)[0]})
-        dry_run = learner.dry_run(
-            records,
-            _public(shown),
-            None if _is_bare(job) else shown.schema,
-            persons=job.person is not None,
-            weights=job.weight_column is not None,
-        )
-    except ParameterError as error:  # in the words of the command line
-        if error.name not in {field.name for field in fields(job)}:
-            raise
-        raise ParameterError(f"--{error.name.replace('_', '-')}", error.allowed, error.received) from None
-    try_out(dry_run, names, shown if dry_run.schema is None else replace(shown, schema=dry_run.schema), job.epsilon)
-    return dry_run
-
-
-def _show_plan(job: Publish, method: Choice, account: Account | None, *, as_json: bool) -> None:
-    """What `run` would do. Of the private file: column names and n (rows, or persons)."""
-    parts = in_parts(job)
-    columns, records = public_size(job) if parts is None else (parts.columns, parts.rows)
-    names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
-    check_label(columns, job.label)
-    if job.weight_column is not None:
-        check_weight_column(columns, job, job.weight_column)
-    shown = _shown(job, columns)
-    if not _is_bare(job):
-        shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
-    dry_run = _dry_run(job, method, names, records, shown)
-    plan = dry_run.plan
-    plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
-    takes = told(dry_run, records, None if parts is None else _taken(job, parts, shown, names))
-    if cost := shown.schema.cost:
-        takes["treated as public"] = "; ".join(cost)
-    outlook = Outlook.of(job, account, plan.guarantee, records)
-    facts = {"plan": plan_facts(plan), "parts": takes}
-    end_dry_run(plan.guarantee, records, outlook, takes, facts, as_json=as_json)
-
-
 def _depth(learner: PrivateClassifier) -> int | None:
     """The depth of the tree that was drawn; None for a linear classifier, with a tree beside it or not."""
     trees = learner.hypotheses_
@@ -326,7 +211,7 @@ def _check_out(job: Publish) -> None:
 def _price(job: Publish) -> str:
     delta = (
         ""
-        if _method(job) == "tree" and not _is_bare(job)
+        if _method(job) == "tree" and not is_bare(job)
         else f" and δ = {DEFAULT_DELTA if job.delta is None else job.delta:.12g}"
     )
     return f"ε = {job.epsilon:.12g}{delta}"
@@ -362,7 +247,7 @@ def _summarise(job: Publish, made: Made, *, as_json: bool) -> None:
         fields["weights of labels"] = ", ".join(f"{label} {w:g}" for label, w in learner.class_weight_.items())
     fields |= {
         origin.making.lower(): origin.hypotheses,
-        "public inputs": "columns and their kinds" if _is_bare(job) else _public_inputs(model),
+        "public inputs": "columns and their kinds" if is_bare(job) else _public_inputs(model),
     }
     for line in assumed(model.guarantee.assumptions):
         title, _, assumption = line.partition(": ")

@@ -19,7 +19,7 @@ from pcqr.release.ledger.opening import written_place
 
 def made_release(job: Voting, shown: Shown, queries: int, names: Sequence[Any]) -> Release[Any]:
     """The release, planned for so many queries. Labels are among `names`, and any other is refused."""
-    release: Release[Any] = registry.resolve(registry.algorithm(job.algorithm).estimator)(
+    release: Release[Any] = registry.resolve(job.by.estimator)(
         hypotheses=_hypotheses(job, shown),
         epsilon=job.epsilon,
         delta=job.delta,
@@ -52,7 +52,7 @@ def found_again(place: str | Path, *, ledger: str | None, anchor: Path | None, k
 
 def most_labels(job: Voting) -> int:
     """How many labels the algorithm takes."""
-    estimator: type[Release[Any]] = registry.resolve(registry.algorithm(job.algorithm).estimator)
+    estimator: type[Release[Any]] = registry.resolve(job.by.estimator)
     return MOST_LABELS if estimator.two_labels_because is None else 2
 
 
@@ -63,20 +63,21 @@ def _of_its_own(job: Voting, release: Release[Any]) -> dict[str, str]:
         ("mode", job.mode, "calibrated"),
         ("on_unstable", job.on_unstable, "abstain"),
         ("vote", job.vote, "auto"),
+        ("shows", job.shows, "classifier"),
     )
     for name, value, default in given:
         if name not in has and value != default:
-            raise ParameterError(f"--{name.replace('_', '-')}", f"left out for --algorithm {job.algorithm}", value)
+            raise ParameterError(f"--{name.replace('_', '-')}", f"left out for --algorithm {job.by.option}", value)
     return {name: value for name, value, _ in given if name in has}
 
 
 def _hypotheses(job: Voting, shown: Shown) -> HypothesisClass:
-    family = registry.hypothesis_class(job.class_name)
+    family = job.family
     if job.depth is not None and "depth" not in family.parameters:
         raise ParameterError("--depth", "left out, but for --class trees", job.depth)
     if family.needs_public and job.public is None and job.schema is None:
         raise ParameterError(
-            "--class", "one that needs no public questions, unless --public or --schema is given", job.class_name
+            "--class", "one that needs no public questions, unless --public or --schema is given", family.option
         )
     hypotheses: HypothesisClass = family.made(intervals=job.intervals, depth=job.depth)
     return hypotheses.prepared(shown.public, shown.schema) if family.needs_public else hypotheses

@@ -8,7 +8,7 @@ from typing import Any
 
 from pcqr.guarantee import COPY, Guarantee, rounded_text
 from pcqr.plan.composition import parts_of
-from pcqr.plan.plans import Plan, VotingPlan
+from pcqr.plan.plans import ClassifierPlan, Plan, VotingPlan
 from pcqr.plan.stages import DrawStage, NoisyMaxStage, VoteStage
 
 
@@ -55,6 +55,8 @@ def plan_lines(plan: Plan) -> dict[str, str]:
     lines: dict[str, str] = {"mode": plan.mode}
     if isinstance(plan, VotingPlan):
         lines |= _vote_lines(plan.vote, plan.guarantee.unit.plural)
+    if isinstance(plan, ClassifierPlan) and not isinstance(plan.stage, DrawStage):  # α and β say nothing about it
+        return lines | {"publication": "a classifier for tables, at once and without votes"}
     for publish in parts_of(plan.stages, DrawStage):
         after = f"after {publish.after_queries:,} queries or T unstable answers" if publish.after_queries else "at once"
         lines["publication"] = f"{after}, η = {publish.inverse_temperature:.4g}"
