@@ -204,6 +204,8 @@ def measure(job: Job, task: Frames) -> Run:
         task = shifted(task)
     shown = task.public if job.setting == "public" else None
     classifier = PrivateClassifier(job.epsilon, DELTA, entropy=seed_of(*job), classes=(0, 1))
+    if shown is None and not task.X.select_dtypes(exclude="number").columns.size and task.X.isna().any(axis=None):
+        classifier.set_params(types=dict.fromkeys(task.X.columns, "numeric"))  # else such a frame has no gaps
     start = time.perf_counter()
     with warnings.catch_warnings(), at_most(1):
         warnings.simplefilter("ignore", NothingPublic)
