@@ -121,7 +121,7 @@ def test_a_signal_after_the_draw_waits_until_the_model_is_written(
         stop()
         return done
 
-    monkeypatch.setattr("pcqr.cli.publish.try_out", lambda *_: None)
+    monkeypatch.setattr("pcqr.cli.classifiers.try_out", lambda *_: None)
     monkeypatch.setattr(owner, name, stopped)
     result = publish(home)
     assert result.exit_code == 4
@@ -187,7 +187,7 @@ def test_a_model_that_appears_while_this_run_reads_is_not_replaced(home: Path, m
         (home / "model").mkdir()
         (home / "model" / "model.json").write_text(text)
 
-    monkeypatch.setattr("pcqr.cli.publish.try_out", appear)
+    monkeypatch.setattr("pcqr.cli.classifiers.try_out", appear)
     result = publish(home)
     assert result.exit_code == 2
     assert "a model that was published before" in result.stderr
