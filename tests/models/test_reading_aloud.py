@@ -171,7 +171,7 @@ class TestCard:
         assert "δ = 9.54e-07 (not pure: δ is added to the probability of any set of models)." in card
         assert "no model would become" not in card
 
-    @pytest.mark.parametrize(("rows", "said"), [(None, "is not recorded"), (0, "no rows; the class was declared")])
+    @pytest.mark.parametrize(("rows", "said"), [(None, "is not recorded"), (0, "no rows. The class was declared")])
     def test_unknown_is_not_none(self, rows: int | None, said: str) -> None:
         assert said in replace(model(), provenance=Provenance(public_rows=rows)).card()
 
