@@ -32,7 +32,7 @@ ANSWERS = (
     (
         PUBLISHED,
         "Answer with it",
-        "UniversalRelease      pcqr publish, then pcqr serve",
+        "UniversalRelease      pcqr fit, then pcqr ask or pcqr serve",
         'the same classifier, asked one query at a time, without end;\nwith shows="answers" it is not shown',
     ),
     (
