@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -275,3 +277,28 @@ def test_votes_have_their_own_options(options: tuple[Any, ...], message: str, ag
     assert result.exit_code == 2
     assert message in said(result)
     assert not (home / "release").exists()
+
+
+@pytest.mark.parametrize("options", [(*TYPES,), ("--class", "trees", "--schema", "schema.toml")])
+def test_a_signal_after_the_draw_waits_until_the_release_is_kept(
+    tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    """ε is spent by then: the release is on disk, whole, with the schema by which its queries are read."""
+    estimator = pcqr.UniversalRelease if options == TYPES else pcqr.AgnosticRelease
+    whole = estimator.fit
+
+    def stopped(self: Any, *args: Any, **given: Any) -> Any:
+        done = whole(self, *args, **given)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return done
+
+    monkeypatch.setattr(estimator, "fit", stopped)
+    monkeypatch.chdir(tables)
+    needed = ["fit", "--private", "f.csv", "--label", "ill", "--epsilon", 2, "--delta", "1e-6"]
+    result = CliRunner().invoke(app, spending([*needed, "--out", tmp_path / "kept", *options]))
+    assert result.exit_code == 4
+    assert f"Stopped by SIGTERM. The release is in {tmp_path / 'kept'}." in result.stderr
+    release = pcqr.release.open(tmp_path / "kept", read_only=True)  # the run that was stopped has it open
+    assert release.schema_.names == ("age", "job", "born")
+    assert release.queries_answered_ == 0
+    release.close()

@@ -82,10 +82,13 @@ def run(job: Fit, *, as_json: bool) -> None:
                 inputs = _read(job, bar, as_json=as_json)
                 release = _release(job, inputs).set_params(account=account)
                 with stages(bar, "fitting"):
-                    _fit(job, release, inputs)
-            with signals.held():
-                release.save(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
-                is_kept = True
+                    try:
+                        _fit(job, release, inputs)
+                    finally:
+                        if hasattr(release, "plan_"):  # it is paid for: whatever came meanwhile, it goes to disk first
+                            with signals.held():
+                                _keep(job, release, inputs)
+                                is_kept = True
             ledger = release.book().ledger
             release.close()
             _summarise(job, release, ledger, inputs.records, account, as_json=as_json)
@@ -152,7 +155,12 @@ def _fit(job: Fit, release: Release[Any], inputs: Inputs) -> None:
             release.fit(inputs.table, inputs.y, public=public, schema=schema, groups=inputs.groups)
         return
     release.fit(inputs.table, inputs.y, public=AssumePublic(_public(job, shown)), groups=inputs.groups)
-    release.schema_ = shown.schema  # by which the table was read
+
+
+def _keep(job: Fit, release: Release[Any], inputs: Inputs) -> None:
+    if not job.is_at_once:
+        release.schema_ = inputs.shown.schema  # by which the table was read
+    release.save(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
 
 
 def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Account | None, *, as_json: bool) -> None:
