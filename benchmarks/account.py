@@ -15,16 +15,18 @@ from pathlib import Path
 
 from benchmarks.accuracy import markdown
 from benchmarks.pages import put_between
-from pcqr.cli.account_picture import draw_account
+from pcqr.data.records.feature_map import WHOLE_SHARE, FeatureMap
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.records.vectors import PredicateVectors
+from pcqr.durable.account.filters import Filter, new_filter
 from pcqr.hypotheses import DecisionTrees, Stumps
-from pcqr.plan import Aim, Budget, Plan
-from pcqr.planning import Request, plan_agnostic, plan_semi_private
-from pcqr.planning.classifiers.published import plan_published
-from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import PredicateVectors
+from pcqr.planner.request import Request
+from pcqr.plotting.pictures import draw_account
 from pcqr.release import Account
-from pcqr.release.account.filters import Filter, new_filter
+from pcqr.releases.agnostic.planning import plan_agnostic
+from pcqr.releases.classifier.planning import plan_published
+from pcqr.releases.protocol.plan import Aim, Budget, Plan
+from pcqr.releases.semi_private.planning import plan_semi_private
 
 PAGE, PICTURE = Path("docs/account.md"), Path("docs/images/account.png")
 EPSILON, DELTA = 4.0, 1e-5

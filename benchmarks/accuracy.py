@@ -21,7 +21,7 @@ from rich.table import Table
 from scipy.stats import beta
 
 from pcqr import BudgetExhausted
-from pcqr.estimators.answering import Release
+from pcqr.releases.base.answering import Release
 
 WORKERS = 2
 

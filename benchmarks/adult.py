@@ -33,8 +33,8 @@ from rich.console import Console
 from benchmarks.accuracy import ask, mean_and_spread, read_cases, run_all, show, wide_console, write_json
 from pcqr import AgnosticRelease, SubsampleAggregate, UniversalRelease
 from pcqr.datasets import Dataset, load_adult
-from pcqr.estimators.answering import Release
 from pcqr.hypotheses import Stumps
+from pcqr.releases.base.answering import Release
 
 EPSILONS = (2.0, 4.0)
 DELTA = 1e-6

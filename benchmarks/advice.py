@@ -40,7 +40,7 @@ from pcqr import (
 )
 from pcqr.errors import NothingPublic
 from pcqr.hypotheses import DecisionTrees, Stumps
-from pcqr.planning.classifiers.rule import trees_for
+from pcqr.releases.classifier.rule import trees_for
 
 CELLS = (
     *((2_000, 1.0), (5_000, 1.0), (10_000, 1.0), (20_000, 1.0), (30_000, 3.0)),

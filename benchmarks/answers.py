@@ -42,8 +42,13 @@ from benchmarks.accuracy import markdown, show, wide_console
 from benchmarks.pages import put_between
 from benchmarks.samplers import FloatArray, machine, slope
 from pcqr import AgnosticRelease
+from pcqr.data.records import InMemory
 from pcqr.datasets import adult_schema, adult_table
-from pcqr.drawing import (
+from pcqr.errors import PcqrWarning
+from pcqr.hypotheses import DecisionTrees, HypothesisClass, Intervals, Stumps, Thresholds
+from pcqr.hypotheses.base import Labels
+from pcqr.hypotheses.committees import trained
+from pcqr.plotting.axes import (
     BOLD,
     INK,
     MUTED,
@@ -59,13 +64,8 @@ from pcqr.drawing import (
     picture,
     tidy,
 )
-from pcqr.entropy import SystemEntropy
-from pcqr.errors import PcqrWarning
-from pcqr.estimators.tables import read_points
-from pcqr.hypotheses import DecisionTrees, HypothesisClass, Intervals, Stumps, Thresholds
-from pcqr.hypotheses.base import Labels
-from pcqr.hypotheses.committees import trained
-from pcqr.records import InMemory
+from pcqr.privacy.entropy import SystemEntropy
+from pcqr.releases.base.inputs import read_points
 
 EPSILON = 2.0
 RESULTS = Path("benchmarks/results/answers.json")
@@ -413,12 +413,12 @@ def measured_training(case: Case, sizes: Sizes) -> list[Training]:
 
 
 PARTS = {
-    "check of the records": ("pcqr.estimators.handed", "read_table"),
-    "labels": ("pcqr.estimators.handed", "encode_labels"),
+    "check of the records": ("pcqr.releases.base.inputs", "read_table"),
+    "labels": ("pcqr.releases.base.inputs", "encode_labels"),
     "plan": ("pcqr.estimators.releases", "plan_agnostic"),
-    "secret sub-sample": ("pcqr.algorithms.ag_priv_cl", "secret_subsample"),
-    "relabelling": ("pcqr.algorithms.ag_priv_cl", "relabel"),
-    "teachers": ("pcqr.algorithms.ensemble", "trained"),
+    "secret sub-sample": ("pcqr.releases.agnostic.run", "secret_subsample"),
+    "relabelling": ("pcqr.releases.agnostic.run", "relabel"),
+    "teachers": ("pcqr.releases.subsample.run", "trained"),
 }
 """What a fit spends its time on, and the functions that do it."""
 

@@ -39,11 +39,11 @@ from benchmarks.leads import DELTA, Key
 from benchmarks.pages import put_between
 from benchmarks.tables import TABLES, Task, load
 from pcqr import AssumePublic, PrivateClassifier
+from pcqr.data.records.predicates import evaluate
+from pcqr.data.records.vectors import LEAST_DEVIATION, UNIT, standard_entries
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.linear import linear_predicates
-from pcqr.planning.classifiers.rule import choose
-from pcqr.records.predicates import evaluate
-from pcqr.records.vectors import LEAST_DEVIATION, UNIT, standard_entries
+from pcqr.releases.classifier.feature_maps import linear_predicates
+from pcqr.releases.classifier.rule import choose
 
 LEARNERS = ("auto", "logistic regression")
 EPSILONS = (0.03, 0.1, 0.3, 1.0)

@@ -33,8 +33,9 @@ from pcqr.audit.broken import BROKEN, Bug, exact_case
 from pcqr.audit.exact import verify
 from pcqr.audit.report import FAST, LEVEL, make_report
 from pcqr.audit.statistical import Subject, Submit, audit, processes
-from pcqr.audit.statistical.subjects import shipped_subjects
-from pcqr.cli.audit_picture import Line, draw, lines_of
+from pcqr.audit.statistical.runs import shipped_subjects
+from pcqr.plotting.pictures import Line, lines_of
+from pcqr.plotting.pictures import draw_audit as draw
 
 RESULTS = Path("benchmarks/results/audit.json")
 LINES = Path("benchmarks/results/audit_picture.json")

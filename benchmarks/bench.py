@@ -19,9 +19,8 @@ from pathlib import Path
 
 from benchmarks.pages import put_between
 from pcqr.bench.methods import REPLACE
-from pcqr.bench.picture import draw
-from pcqr.bench.report import Summary, methods, reading, section, summaries
-from pcqr.bench.runs import FORMAT, Run, Runs, read_results
+from pcqr.bench.report import Summary, draw, methods, reading, section, summaries
+from pcqr.bench.running import FORMAT, Run, Runs, read_results
 from pcqr.bench.tables import TABLES
 
 OURS = "ours is ahead by more than two standard errors"

@@ -36,22 +36,22 @@ from benchmarks.classifiers import PAGE
 from benchmarks.pages import put_between
 from benchmarks.tables import TABLES, Task, load
 from pcqr import AssumePublic, PrivateClassifier
-from pcqr.algorithms.published import publish
+from pcqr.data.records import InMemory
 from pcqr.datasets import load_adult
-from pcqr.drawing import INK, LINE, MUTED, PUBLISHED, SMALL, entitle, mark_in_percent, note, picture, tidy
-from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses import DecisionTrees
 from pcqr.mechanisms import inverse_temperature_for
 from pcqr.models import PublishedModel
-from pcqr.noise import Chooser
-from pcqr.plan import Budget, DrawStage
-from pcqr.plan.composition import parts_of
-from pcqr.planning import Request
-from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map
-from pcqr.planning.classifiers.published import Maps, plan_published
-from pcqr.planning.classifiers.recipes import rarest_for, recipe_for
-from pcqr.planning.classifiers.rule import Choice, choose
-from pcqr.records import InMemory
+from pcqr.planner.request import Request
+from pcqr.plotting.axes import INK, LINE, MUTED, PUBLISHED, SMALL, entitle, mark_in_percent, note, picture, tidy
+from pcqr.privacy.composition import parts_of
+from pcqr.privacy.entropy import SeededEntropy
+from pcqr.privacy.noise import Chooser
+from pcqr.releases.classifier.feature_maps import linear_predicates, make_feature_map
+from pcqr.releases.classifier.planning import Maps, plan_published
+from pcqr.releases.classifier.rule import Choice, choose, rarest_for, recipe_for
+from pcqr.releases.classifier.run import publish
+from pcqr.releases.protocol.plan import Budget
+from pcqr.releases.protocol.stages import DrawStage
 
 EPSILONS = (0.1, 1.0, 4.0)
 DELTA = 1e-6

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pcqr.drawing import INK, LINE, MUTED, PUBLISHED, SMALL, THIN, TITLE, VOTES, picture, tint
+from pcqr.plotting.axes import INK, LINE, MUTED, PUBLISHED, SMALL, THIN, TITLE, VOTES, picture, tint
 
 PICTURE = Path("docs/images/choosing.png")
 QUESTIONS = (

@@ -25,7 +25,7 @@ from benchmarks.accuracy import markdown, mean_and_spread, parser_of, read_cases
 from benchmarks.pages import put_between
 from benchmarks.tables import DIABETES, IDS, PUBLIC, Source, Task, set_apart
 from pcqr import PrivateClassifier
-from pcqr.schema import Column, Schema
+from pcqr.data.schema import Column, Schema
 
 Method = Literal["tree", "linear", "auto"]
 

@@ -19,7 +19,7 @@ from benchmarks.accuracy import markdown, parser_of, read_cases, run_alone, wide
 from benchmarks.pages import put_between
 from benchmarks.tables import load
 from pcqr import PrivateClassifier
-from pcqr.planning.classifiers.rule import Choice
+from pcqr.releases.classifier.rule import Choice
 
 DELTA = 1e-6
 FITS: tuple[tuple[str, float, Choice], ...] = (

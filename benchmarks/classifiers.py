@@ -29,7 +29,7 @@ from benchmarks.leads import DELTA, EPSILONS, Key, Peer, Runs, lead, lines, read
 from benchmarks.pages import put_between
 from benchmarks.tables import PUBLIC, QUESTIONS, TABLES, Task, load
 from pcqr import PrivateClassifier
-from pcqr.drawing import (
+from pcqr.plotting.axes import (
     BODY,
     DASH_DOT,
     DASHED,
@@ -51,7 +51,7 @@ from pcqr.drawing import (
     picture,
     tidy,
 )
-from pcqr.planning.classifiers.rule import Construction, choose
+from pcqr.releases.classifier.rule import Construction, choose
 
 RUNS, FEWEST_RUNS = {"adult": 20, "bank": 20, "diabetes": 10}, 5
 RESULTS = Path("benchmarks/results/classifiers.json")

@@ -28,11 +28,11 @@ import numpy as np
 
 from benchmarks.accuracy import markdown
 from benchmarks.pages import put_between
+from pcqr.data.records.parted import Cluster, ParquetParts, Parted, Reading
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.schema import Column, Schema
+from pcqr.data.schema.labels import LabelColumn
 from pcqr.datasets import write_table
-from pcqr.records.parted import Cluster, ParquetParts, Parted, Reading
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
-from pcqr.schema.label_column import LabelColumn
 
 RESULTS = Path("benchmarks/results/cluster.json")
 PAGE = Path("docs/scaling.md")

@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.accuracy import write_json
 from pcqr.cli.console import progress
 from pcqr.cli.demo import DELTA, EPSILON, FULL, Comparison, Trace
-from pcqr.cli.demo_picture import draw
 from pcqr.datasets import load_adult
+from pcqr.plotting.pictures import draw_demo as draw
 
 RESULTS = Path("benchmarks/results/demo.json")
 PICTURE = Path("docs/images/demo.png")

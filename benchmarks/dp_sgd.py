@@ -49,10 +49,10 @@ from benchmarks.accuracy import mean_and_spread, read_cases, show, wide_console,
 from benchmarks.dp_sgd_training import HIDDEN, Job, Setting, unpacked
 from benchmarks.leads import DELTA, EPSILONS, Key, read_counts, write_counts
 from benchmarks.tables import TABLES, Task, load
+from pcqr.data.records.predicates import Predicates, evaluate
+from pcqr.data.records.vectors import LEAST_DEVIATION, UNIT, standard_entries
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.linear import linear_predicates
-from pcqr.records.predicates import Predicates, evaluate
-from pcqr.records.vectors import LEAST_DEVIATION, UNIT, standard_entries
+from pcqr.releases.classifier.feature_maps import linear_predicates
 
 CAP = 4.0
 RAREST = 0.0025

@@ -7,7 +7,7 @@ queries out of the test part. Recorded are the share of ⊥ among the queries th
 label, and whether the release halted, beside the plan's `Prediction`. `doubt` is the factor on the teachers' error θ
 with which the model would have expected the share of ⊥ that was seen: 1 where it is right, below 1 where it is too
 pessimistic. The quantiles of these factors are what `RELABELLED_DOUBTS`, `PLAIN_DOUBTS`, `RELABELLED_RANGE` and
-`PLAIN_RANGE` are made from, in `pcqr.planning.expected.model`.
+`PLAIN_RANGE` are made from, in `pcqr.planner.expectation`.
 
 Randomness is seeded so that a run can be repeated. The results go to a file and into a table of docs/planning.md.
 `--redraw` refuses results whose ranges have other ends than the model's. A run takes a minute of one core.
@@ -31,12 +31,12 @@ from benchmarks.adult import distinct_rows
 from benchmarks.pages import put_between
 from benchmarks.tables import TABLES, Task, load
 from pcqr import AgnosticRelease, BudgetExhausted, SubsampleAggregate, UnansweredWarning
-from pcqr.estimators.answering import Release
 from pcqr.hypotheses import DecisionTrees, Stumps
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.plan import VotingPlan
-from pcqr.planning.expected import model
-from pcqr.planning.expected.expectation import modelled_run
+from pcqr.planner import expectation as model
+from pcqr.planner.expectation import modelled_run
+from pcqr.releases.base.answering import Release
+from pcqr.releases.subsample.plan import VotingPlan
 
 RECORDS, DELTA, SEED = 30_000, 1e-6, 0
 EPSILONS, QUERIES = (1.0, 2.0), (300, 1_000)

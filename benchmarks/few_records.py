@@ -31,7 +31,7 @@ from benchmarks.tables import Task, load
 from pcqr import AssumePublic, PrivateClassifier
 from pcqr.errors import NothingLearned
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.rule import least_strength
+from pcqr.releases.classifier.rule import least_strength
 
 TABLES = ("adult", "bank", "covertype", "diabetes", "flights", "married")
 STRENGTHS = (10, 30, 100, 300)

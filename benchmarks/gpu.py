@@ -29,17 +29,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.entropy import SeededEntropy
+from pcqr.data.records import InMemory, Records
+from pcqr.data.records.feature_map import FeatureMap
+from pcqr.data.records.gradient_sums import GRID
+from pcqr.data.records.on_device import DeviceGradientSums, OnDevice
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.hypotheses.trees.growing import drawn_tree
+from pcqr.hypotheses.trees.decision_trees import drawn_tree
 from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
-from pcqr.noise import Chooser
-from pcqr.plan import LinearStage
-from pcqr.plan.linear import last_quarter
-from pcqr.records import InMemory, Records
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.gradient_sums import GRID
-from pcqr.records.on_device import DeviceGradientSums, OnDevice
+from pcqr.privacy.entropy import SeededEntropy
+from pcqr.privacy.noise import Chooser
+from pcqr.releases.classifier.plan import LinearStage, last_quarter
 
 RESULTS = Path("benchmarks/results/gpu.json")
 PAGE = Path("docs/scaling.md")
@@ -156,7 +155,7 @@ def prepare(data: Path, to: Path) -> None:
     from benchmarks import classes  # noqa: PLC0415
     from benchmarks.tables import load  # noqa: PLC0415
     from pcqr import PrivateClassifier  # noqa: PLC0415
-    from pcqr.plan.composition import parts_of  # noqa: PLC0415
+    from pcqr.privacy.composition import parts_of  # noqa: PLC0415
 
     to.mkdir(parents=True, exist_ok=True)
     adult = load("adult", data)
@@ -240,10 +239,10 @@ class Inputs:
 
 
 def on_the_cpu(inputs: Inputs) -> dict[str, Any]:
-    from pcqr.entropy import SystemEntropy  # noqa: PLC0415
-    from pcqr.hypotheses.learners.planes import Planes  # noqa: PLC0415
+    from pcqr.hypotheses.learners.descent import Planes  # noqa: PLC0415
     from pcqr.hypotheses.trees.committee import TreeCommittee  # noqa: PLC0415
-    from pcqr.noise import discrete_gaussians  # noqa: PLC0415
+    from pcqr.privacy.entropy import SystemEntropy  # noqa: PLC0415
+    from pcqr.privacy.noise import discrete_gaussians  # noqa: PLC0415
 
     load, plan = os.getloadavg()[0], inputs.linears["linear"].plan
     few = inputs.adult.rows(np.arange(100))
@@ -281,7 +280,7 @@ def measure(inputs: Inputs, device: str, tasks: Sequence[str]) -> dict[str, Any]
     begin = time.perf_counter()
     import torch  # noqa: PLC0415
 
-    from pcqr.gpu.votes import linear_votes, tree_votes  # noqa: PLC0415
+    from pcqr.gpu.counts import linear_votes, tree_votes  # noqa: PLC0415
 
     imported, on_gpu = time.perf_counter() - begin, device == "cuda"
 

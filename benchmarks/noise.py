@@ -30,8 +30,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.samplers import machine
-from pcqr.entropy import Entropy, SystemEntropy
-from pcqr.noise import (
+from pcqr.privacy.entropy import Entropy, SystemEntropy
+from pcqr.privacy.noise import (
     discrete_gaussian,
     discrete_gaussians,
     discrete_laplace,

@@ -39,9 +39,9 @@ from benchmarks.leads import DELTA, EPSILONS
 from benchmarks.pages import put_between
 from benchmarks.tables import DIABETES_BY_ENCOUNTER, SOURCES, TRAIN_SHARE, set_apart
 from pcqr import AssumePublic, PrivateClassifier
+from pcqr.compiled import at_most
 from pcqr.datasets import adult_table, load_adult
 from pcqr.errors import NothingPublic
-from pcqr.threads import at_most
 
 Setting = Literal["nothing", "shifted", "public"]
 

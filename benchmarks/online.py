@@ -43,9 +43,9 @@ from pcqr import (
     SubsampleAggregate,
     UniversalRelease,
 )
+from pcqr.data.schema import Column
+from pcqr.data.schema.cells import categories, cells
 from pcqr.errors import InfeasiblePlan, PcqrWarning
-from pcqr.schema import Column
-from pcqr.schema.cells import categories, cells
 
 TABLES = ("adult", "bank", "diabetes", "flights", "covertype")
 EPSILONS = (0.3, 1.0, 4.0)

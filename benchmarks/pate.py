@@ -32,13 +32,12 @@ from typing import Any
 
 from benchmarks.accuracy import markdown, mean_and_spread, read_cases, write_json
 from benchmarks.pages import put_between
-from pcqr.accounting import Repeated, compose
-from pcqr.algorithms.noisy_max import noisy_max_guarantee
 from pcqr.mechanisms.noisy_max import GaussianMax, LaplaceMax
-from pcqr.peers.confident.algorithm import confident_max_guarantee
-from pcqr.peers.confident.mechanism import ConfidentMax
-from pcqr.peers.confident.plan import ConfidentMaxStage
-from pcqr.plan import NoisyMaxStage
+from pcqr.privacy.accounting import Repeated, compose
+from pcqr.releases.confident.plan import ConfidentMax, ConfidentMaxStage
+from pcqr.releases.confident.run import confident_max_guarantee
+from pcqr.releases.noisy_max.plan import NoisyMaxStage
+from pcqr.releases.noisy_max.run import noisy_max_guarantee
 
 RESULTS, PAGE = Path("benchmarks/results/pate.json"), Path("docs/comparison.md")
 TEACHERS = 250

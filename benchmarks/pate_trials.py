@@ -29,9 +29,9 @@ from pcqr import (
     UniversalRelease,
     transfer,
 )
-from pcqr.estimators.answering import Release
 from pcqr.hypotheses import DecisionTrees, LogisticTeachers, TreeTeachers
 from pcqr.mechanisms.noisy_max import GaussianMax, LaplaceMax
+from pcqr.releases.base.answering import Release
 
 DELTA = 1e-5
 

@@ -34,19 +34,19 @@ from benchmarks.accuracy import markdown
 from benchmarks.pages import put_between
 from benchmarks.theorem import Task
 from pcqr import AgnosticRelease, BudgetExhausted, NoisyMaxAggregate, SubsampleAggregate
-from pcqr.cli.plan_picture import draw_plan
-from pcqr.estimators.answering import Release
+from pcqr.advice.question import Question
+from pcqr.advice.solving import solve
 from pcqr.hypotheses import Intervals, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided
-from pcqr.mechanisms.sparse_vector.margin import Floats, Integers, cover, smallest_excess
-from pcqr.plan import Aim, Budget
-from pcqr.planning import paper
-from pcqr.planning.proved.capacity import VcClass
-from pcqr.planning.proved.certified import fewest_records, rounded_up
-from pcqr.planning.questions.question import Question
-from pcqr.planning.questions.solving import solve
-from pcqr.planning.request import Demand
+from pcqr.mechanisms.sparse_vector.one_sided import Floats, Integers, cover, smallest_excess
+from pcqr.planner import paper
+from pcqr.planner.certificate import VcClass
+from pcqr.planner.certified import fewest_records, rounded_up
+from pcqr.planner.request import Demand
+from pcqr.plotting.pictures import draw_plan
+from pcqr.releases.base.answering import Release
+from pcqr.releases.protocol.plan import Aim, Budget
 
 EPSILON, DELTA, BETA = 1.0, 1e-6, 0.05
 CLASSES: dict[str, tuple[Combinatorics, int]] = {

@@ -26,9 +26,9 @@ from rich.table import Table
 
 from benchmarks.adult import adult, distinct_rows
 from pcqr import AgnosticRelease, BudgetExhausted, SubsampleAggregate, UnansweredWarning
-from pcqr.estimators.answering import Release
 from pcqr.hypotheses import Stumps
-from pcqr.plan import VotingPlan
+from pcqr.releases.base.answering import Release
+from pcqr.releases.subsample.plan import VotingPlan
 
 QUERIES = (500, 2_000, 100_000)
 ASKED, DELTA, SEED = 10_000, 1e-6, 0

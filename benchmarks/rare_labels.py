@@ -33,7 +33,7 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.accuracy import markdown
 from benchmarks.pages import put_between
 from pcqr import PrivateClassifier
-from pcqr.planning.classifiers.rule import Choice
+from pcqr.releases.classifier.rule import Choice
 
 COLUMNS, RECORDS, PUBLIC, TESTED = 10, 25_000, 1_000, 20_000
 SHARE, EPSILON, STRENGTH, LOOKED_AT = 0.03, 0.1, 3.0, 0.1

@@ -32,7 +32,8 @@ from benchmarks.adult import distinct_rows
 from benchmarks.pages import put_between
 from benchmarks.tables import Task, load
 from pcqr import AgnosticRelease, BudgetExhausted, SubsampleAggregate
-from pcqr.drawing import (
+from pcqr.hypotheses import DecisionTrees
+from pcqr.plotting.axes import (
     BOLD,
     DASH_DOT,
     MUTED,
@@ -47,8 +48,7 @@ from pcqr.drawing import (
     picture,
     tidy,
 )
-from pcqr.estimators.answering import Release
-from pcqr.hypotheses import DecisionTrees
+from pcqr.releases.base.answering import Release
 
 EPSILONS, QUERIES = (1.0, 2.0, 4.0), (100, 300, 1_000, 10_000)
 WAYS = ("relabelled", "as they are", "same teachers")

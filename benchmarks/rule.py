@@ -30,7 +30,7 @@ from benchmarks.accuracy import markdown, mean_and_spread, parser_of, read_cases
 from benchmarks.pages import put_between
 from benchmarks.tables import PUBLIC, Task
 from pcqr import AssumePublic, PrivateClassifier
-from pcqr.planning.classifiers.rule import FERNS_FROM, LINEAR_FROM, PILOTS_FROM, Choice, choose
+from pcqr.releases.classifier.rule import FERNS_FROM, LINEAR_FROM, PILOTS_FROM, Choice, choose
 
 METHODS: tuple[Choice, ...] = ("tree", "linear", "auto")
 EPSILONS = (0.03, 0.1, 0.3, 1.0)

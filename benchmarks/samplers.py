@@ -31,15 +31,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from pcqr.hypotheses import (
-    Halfspaces,
-    HypothesisClass,
-    Intervals,
-    Rectangles,
-    Stumps,
-    Thresholds,
-    UnionsOfIntervals,
-)
+from pcqr.hypotheses import Halfspaces, HypothesisClass, Intervals, Rectangles, Stumps, Thresholds, UnionsOfIntervals
 
 INVERSE_TEMPERATURE = 0.5
 LABEL_NOISE = 0.2

@@ -32,14 +32,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.pages import put_between
+from pcqr.data.records import ParquetTable
+from pcqr.data.records.parted import Spool
+from pcqr.data.schema import Schema
 from pcqr.datasets import read_table
-from pcqr.drawing import BOLD, MUTED, NAME, SUBSAMP, VOTES, entitle, picture, tidy
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.linear import linear_predicates, make_feature_map
-from pcqr.planning.classifiers.recipes import rarest_for, recipe_for
-from pcqr.records import ParquetTable
-from pcqr.records.parted import Spool
-from pcqr.schema import Schema
+from pcqr.plotting.axes import BOLD, MUTED, NAME, SUBSAMP, VOTES, entitle, picture, tidy
+from pcqr.releases.classifier.feature_maps import linear_predicates, make_feature_map
+from pcqr.releases.classifier.rule import rarest_for, recipe_for
 
 RESULTS = Path("benchmarks/results/scaling.json")
 PAGE, PICTURE = Path("docs/scaling.md"), Path("docs/images/scaling.png")

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from benchmarks.accuracy import markdown, wide_console, write_json
 from benchmarks.pages import put_between
-from pcqr.entropy import SeededEntropy
 from pcqr.mechanisms import NoisyHistogram
 from pcqr.models import Estimate, PrivateScore
+from pcqr.privacy.entropy import SeededEntropy
 
 RESULTS, PAGE = Path("benchmarks/results/score.json"), Path("docs/score.md")
 SIZES, EPSILONS = (200, 2_000, 50_000), (0.05, 0.3, 1.0)

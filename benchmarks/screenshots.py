@@ -29,13 +29,13 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from pcqr import AssumePublic, SemiPrivateLearner, UniversalRelease
-from pcqr.algorithms.asking import Asked
-from pcqr.cli.serve_demo import Adult
+from pcqr.cli.demo import Adult
 from pcqr.datasets import adult_schema, write_table
 from pcqr.datasets.adult import LABEL_NAMES, LEFT_OUT
+from pcqr.durable.account import Account
 from pcqr.hypotheses import DecisionTrees
 from pcqr.models import PublishedModel
-from pcqr.release.account import Account
+from pcqr.releases.protocol.log import Asked
 
 IMAGES = Path("docs/images")
 CHROMIUM = os.environ.get("PCQR_CHROMIUM", "/usr/bin/chromium")

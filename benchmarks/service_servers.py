@@ -28,15 +28,13 @@ from pcqr.cli.main import app as command
 from pcqr.hypotheses import Thresholds
 from pcqr.server import logs
 from pcqr.server.app import make_app
-from pcqr.server.desk import Desk
-from pcqr.server.door import SECURITY_HEADERS
-from pcqr.server.gate import Gate
+from pcqr.server.batcher import Desk
+from pcqr.server.limits import SECURITY_HEADERS
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import Server
 from pcqr.server.run import without_pauses
-from pcqr.server.served import ServedRelease
-from pcqr.server.service import Service
-from pcqr.server.settings import Settings
+from pcqr.server.service import ServedRelease, Service
+from pcqr.server.state import Gate, Settings
 
 NAME = "release"
 _REPLY = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 14\r\n\r\n{"label": "1"}'

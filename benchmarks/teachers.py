@@ -40,11 +40,11 @@ from sklearn.tree import DecisionTreeClassifier
 from benchmarks.accuracy import WORKERS, markdown, show, wide_console, write_json
 from benchmarks.pages import put_between
 from benchmarks.tables import Source, Task, load
-from pcqr.entropy import SeededEntropy
+from pcqr.data.records import InMemory
 from pcqr.hypotheses import LogisticTeachers, TreeTeachers
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees import Committee, trained
-from pcqr.records import InMemory
+from pcqr.privacy.entropy import SeededEntropy
 
 RESULTS, PAGE = Path("benchmarks/results/teachers.json"), Path("docs/comparison.md")
 COVERTYPE = Source("covertype.parquet", "Cover_Type", lambda kind: kind - 1)

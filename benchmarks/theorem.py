@@ -44,8 +44,10 @@ from benchmarks.accuracy import (
     wide_console,
     write_json,
 )
-from pcqr import AgnosticRelease, SubsampleAggregate, drawing
-from pcqr.drawing import (
+from pcqr import AgnosticRelease, SubsampleAggregate
+from pcqr.hypotheses import HypothesisClass, Intervals, Thresholds
+from pcqr.plotting import axes as drawing
+from pcqr.plotting.axes import (
     DASHED,
     DOTTED,
     GRID,
@@ -61,9 +63,8 @@ from pcqr.drawing import (
     tidy,
     tint,
 )
-from pcqr.estimators.answering import Release
-from pcqr.hypotheses import HypothesisClass, Intervals, Thresholds
-from pcqr.plan import VotingPlan
+from pcqr.releases.base.answering import Release
+from pcqr.releases.subsample.plan import VotingPlan
 
 RECORDS = 200_000
 EPSILON = 2.0

@@ -34,7 +34,9 @@ from benchmarks.accuracy import markdown, mean_and_spread, parser_of, show, wide
 from benchmarks.pages import put_between
 from benchmarks.tables import PUBLIC, QUESTIONS, TABLES, FloatArray, LabelArray, Task, load
 from pcqr import SemiPrivateLearner
-from pcqr.drawing import (
+from pcqr.hypotheses import DecisionTrees
+from pcqr.planner.request import Request
+from pcqr.plotting.axes import (
     BOLD,
     DASHED,
     INK,
@@ -52,11 +54,10 @@ from pcqr.drawing import (
     picture,
     tidy,
 )
-from pcqr.entropy import SeededEntropy
-from pcqr.hypotheses import DecisionTrees
-from pcqr.noise import Chooser
-from pcqr.plan import Budget
-from pcqr.planning import Request, plan_semi_private
+from pcqr.privacy.entropy import SeededEntropy
+from pcqr.privacy.noise import Chooser
+from pcqr.releases.protocol.plan import Budget
+from pcqr.releases.semi_private.planning import plan_semi_private
 
 EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 4.0)
 SEEDS = 10

@@ -1,4 +1,4 @@
-(* Teachers: one record lies in one part, so one vote moves (proofs/ensemble.md; proofs/subsample.md, Partition; src/pcqr/algorithms/ensemble.py).
+(* Teachers: one record lies in one part, so one vote moves (proofs/ensemble.md; proofs/subsample.md, Partition; src/pcqr/releases/subsample/run.py).
 
    In words: the positions of n records are put in a random order and cut into k runs whose lengths differ by at most 1.
    Each teacher learns from the records at the positions of its run, with coins of its own, or fails. Its vote at a query

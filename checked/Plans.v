@@ -1,4 +1,4 @@
-(* Plans: stages one after the other, or one of several options (proofs/plans.md; src/pcqr/plan/composition.py).
+(* Plans: stages one after the other, or one of several options (proofs/plans.md; src/pcqr/privacy/composition.py).
 
    In words: a stage looks at the records and at all that was shown before it, and shows an outcome. For each history it
    is (eps, delta)-DP. A sequence runs its parts in order; what each shows is added to the history. A branch runs one of its

@@ -1,4 +1,4 @@
-(* The stability test (proofs/stability.md), and Stab, the test on the votes of teachers (src/pcqr/algorithms/stab.py).
+(* The stability test (proofs/stability.md), and Stab, the test on the votes of teachers (src/pcqr/releases/subsample/run.py).
 
    In words: f(S) is any value, d(S) an integer. On neighbours d moves by at most 1, and d = 0 on both sides where f
    differs. Z is discrete Laplace noise, P(Z = z) proportional to a^|z|, a = exp(-epsilon). The test shows f(S) where

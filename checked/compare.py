@@ -21,10 +21,13 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.entropy import Entropy
 from pcqr.mechanisms import halving
-from pcqr.mechanisms.votes import distance_to_instability, plurality
-from pcqr.noise import blocks, choice, exponential, kernels
+from pcqr.mechanisms.stability import distance_to_instability, plurality
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.noise import kernels
+from pcqr.privacy.noise import kernels as exponential
+from pcqr.privacy.noise import laws as blocks
+from pcqr.privacy.noise import laws as choice
 
 WORD = 2**64
 BORDERS = sorted(

@@ -40,7 +40,7 @@ class Change:
 
     @property
     def room(self) -> str:
-        """`pcqr/entropy.py` and `pcqr/accounting/basic.py` are of the rooms entropy and accounting."""
+        """`pcqr/privacy/entropy.py` and `pcqr/privacy/accounting/basic.py` are of the rooms entropy and accounting."""
         return self.path.split("/")[1].removesuffix(".py")
 
     def applied_to(self, source: bytes) -> bytes:

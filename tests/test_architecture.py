@@ -82,8 +82,8 @@ def test_there_are_ways_from_a_query_to_its_answer_and_from_fit_to_noise() -> No
     assert all(len(steps) >= 8 for steps in WAYS.values())
     for steps in WAYS.values():
         assert steps[0].module.startswith("pcqr.estimators.")
-        assert any(step.module.startswith("pcqr.noise.") for step in steps)
-        assert any(step.module == "pcqr.entropy" for step in steps)
+        assert any(step.module.startswith("pcqr.privacy.noise.") for step in steps)
+        assert any(step.module == "pcqr.privacy.entropy" for step in steps)
 
 
 @pytest.mark.parametrize("title", WAYS)

@@ -62,6 +62,6 @@ def test_a_kernel_of_another_module_is_refused_for_the_sake_of_the_cache(monkeyp
 
 
 def test_importing_the_samplers_loads_neither_numba_nor_opendp() -> None:
-    program = "import sys, pcqr.hypotheses, pcqr.noise; print({'numba', 'opendp'} & set(sys.modules))"
+    program = "import sys, pcqr.hypotheses, pcqr.privacy.noise; print({'numba', 'opendp'} & set(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)  # noqa: S603
     assert shown.stdout.strip() == "set()"

@@ -16,11 +16,11 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from support.command_lines import commands_in, taken
 
-from pcqr.plan import Usage
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.app import make_app
 from pcqr.server.metrics import Counts, Metrics
 from pcqr.server.service import Service
-from pcqr.server.settings import Settings
+from pcqr.server.state import Settings
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"

@@ -9,7 +9,7 @@ import pytest
 
 from pcqr import errors
 from pcqr.errors import BudgetExhausted, DataError, InfeasiblePlan, MissingExtra, ParameterError, PcqrError, PcqrWarning
-from pcqr.plan import Answer, Usage
+from pcqr.releases.protocol.answers import Answer, Usage
 
 
 def test_every_exception_is_in_the_tree_of_the_docstring() -> None:

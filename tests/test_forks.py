@@ -7,7 +7,7 @@ import os
 import pytest
 from support.kept import in_a_fork
 
-from pcqr.forks import this_process
+from pcqr.compiled import this_process
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 

@@ -1,8 +1,8 @@
 """Seeded outputs, plans, guarantees and what the exact verifier finds: the numbers stay what tests/frozen.json says.
 
 Where code moves, this test stays as it is. What stands elsewhere is not here: guarantees of single stages
-(tests/plan/test_frozen_figures.py) and how documents are written (tests/documents). All cases of the verifier are
-compared where they are verified, in tests/audit/exact/test_cases.py; here one of each mechanism.
+(tests/releases/protocol/test_frozen_figures.py) and how documents are written (tests/serialization). All cases of the
+verifier are compared where they are verified, in tests/audit/exact/test_cases.py; here one of each mechanism.
 """
 
 from __future__ import annotations

@@ -18,7 +18,15 @@ from pcqr.hypotheses import Thresholds
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-ROOMS = ("pcqr", "pcqr.accounting", "pcqr.hypotheses", "pcqr.mechanisms", "pcqr.plan", "pcqr.planning", "pcqr.schema")
+ROOMS = (
+    "pcqr",
+    "pcqr.privacy.accounting",
+    "pcqr.hypotheses",
+    "pcqr.mechanisms",
+    "pcqr.plan",
+    "pcqr.planning",
+    "pcqr.data.schema",
+)
 PARAMETERS = {
     name
     for called in (*(getattr(estimators, each) for each in estimators.__all__), UniversalRelease.fit)

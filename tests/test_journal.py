@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pcqr.files import InUse
-from pcqr.journal import Journal, Remains
+from pcqr.files import InUse, Journal, Remains
 
 
 @pytest.fixture
@@ -130,7 +129,7 @@ def test_a_second_writer_is_refused_until_the_first_is_gone(path: Path) -> None:
     first.begin("row")
     with pytest.raises(InUse):
         Journal(path)
-    script = "import sys, pathlib; from pcqr.journal import Journal; Journal(pathlib.Path(sys.argv[1]))"
+    script = "import sys, pathlib; from pcqr.files import Journal; Journal(pathlib.Path(sys.argv[1]))"
     other = subprocess.run(  # noqa: S603
         [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False
     )

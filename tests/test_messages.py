@@ -14,7 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 MODULES = sorted(SOURCE.rglob("*.py"))
 SHIPPED = sorted(path for path in SOURCE.rglob("*") if path.suffix in (".json", ".js", ".html", ".toml"))
 FOLDERS = ("docs/", "proofs/")
-OF_A_PAGE = {"pcqr/registry/tables.py": {"](../proofs/"}}
+OF_A_PAGE = {"pcqr/registry/lookup.py": {"](../proofs/"}}
 """Links of docs/glossary.md, which is made there and nowhere shown."""
 
 

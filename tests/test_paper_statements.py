@@ -15,10 +15,10 @@ from scipy.stats import binom, poisson
 from support.requests import request_of
 
 from pcqr.hypotheses import Intervals, Thresholds
-from pcqr.plan import Context, account
-from pcqr.planning import paper
-from pcqr.planning.proved.deviations import consistent_learner_tail
-from pcqr.planning.search.calibrated import split
+from pcqr.planner import paper
+from pcqr.planner.certificate import consistent_learner_tail
+from pcqr.planner.search import split
+from pcqr.privacy.composition import Context, account
 
 ROOT = Path(__file__).parents[1]
 ENTRIES: dict[str, str] = dict(

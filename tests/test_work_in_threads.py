@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.threads import ForkedError, in_threads
+from pcqr.compiled import ForkedError, in_threads
 
 MUCH = 10**6
 

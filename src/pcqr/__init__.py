@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pcqr.client import connect
-    from pcqr.entropy import SeededEntropy, SystemEntropy
+    from pcqr.data.schema import Schema
     from pcqr.errors import (
         BudgetExhausted,
         CopyCannotAnswer,
@@ -23,65 +23,63 @@ if TYPE_CHECKING:
         UnansweredWarning,
         WeakGuarantee,
     )
-    from pcqr.estimators import (
-        AgnosticRelease,
-        AssumePublic,
-        Groups,
-        PrivateClassifier,
-        SemiPrivateLearner,
-        SubsampleAggregate,
-        UniversalRelease,
-        fitted_on_public,
-        private_score,
-    )
-    from pcqr.guarantee import Guarantee
-    from pcqr.peers.confident.estimator import ConfidentMaxAggregate
-    from pcqr.peers.gibbs.estimator import GibbsPrediction
-    from pcqr.peers.interactive.estimator import InteractiveMaxAggregate
-    from pcqr.peers.knn.estimator import IndividualKNN
-    from pcqr.peers.knn.sampled_estimator import PrivateKNN
-    from pcqr.peers.noisy_max.estimator import NoisyMaxAggregate
-    from pcqr.peers.parties.estimator import MultipartyClassifier
-    from pcqr.peers.transfer.student import Student, transfer
-    from pcqr.plan import Answer, Plan
-    from pcqr.schema import Schema
+    from pcqr.models.scoring import private_score
+    from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
+    from pcqr.privacy.guarantee import Guarantee
+    from pcqr.releases.agnostic.estimator import AgnosticRelease
+    from pcqr.releases.base.contributions import Groups
+    from pcqr.releases.base.inputs import AssumePublic
+    from pcqr.releases.base.kept import fitted_on_public
+    from pcqr.releases.classifier.estimator import PrivateClassifier
+    from pcqr.releases.confident.estimator import ConfidentMaxAggregate
+    from pcqr.releases.gibbs.estimator import GibbsPrediction
+    from pcqr.releases.interactive.estimator import InteractiveMaxAggregate
+    from pcqr.releases.knn.estimator import IndividualKNN, PrivateKNN
+    from pcqr.releases.multiparty.estimator import MultipartyClassifier
+    from pcqr.releases.noisy_max.estimator import NoisyMaxAggregate
+    from pcqr.releases.protocol.answers import Answer
+    from pcqr.releases.protocol.plan import Plan
+    from pcqr.releases.semi_private.estimator import SemiPrivateLearner
+    from pcqr.releases.subsample.estimator import SubsampleAggregate
+    from pcqr.releases.transfer import Student, transfer
+    from pcqr.releases.universal.estimator import UniversalRelease
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "AgnosticRelease": "pcqr.estimators",
-    "Answer": "pcqr.plan",
-    "AssumePublic": "pcqr.estimators",
+    "AgnosticRelease": "pcqr.releases.agnostic.estimator",
+    "Answer": "pcqr.releases.protocol.answers",
+    "AssumePublic": "pcqr.releases.base.inputs",
     "BudgetExhausted": "pcqr.errors",
-    "ConfidentMaxAggregate": "pcqr.peers.confident.estimator",
+    "ConfidentMaxAggregate": "pcqr.releases.confident.estimator",
     "CopyCannotAnswer": "pcqr.errors",
     "DataError": "pcqr.errors",
-    "GibbsPrediction": "pcqr.peers.gibbs.estimator",
-    "Groups": "pcqr.estimators",
-    "Guarantee": "pcqr.guarantee",
-    "IndividualKNN": "pcqr.peers.knn.estimator",
+    "GibbsPrediction": "pcqr.releases.gibbs.estimator",
+    "Groups": "pcqr.releases.base.contributions",
+    "Guarantee": "pcqr.privacy.guarantee",
+    "IndividualKNN": "pcqr.releases.knn.estimator",
     "InfeasiblePlan": "pcqr.errors",
-    "InteractiveMaxAggregate": "pcqr.peers.interactive.estimator",
-    "MultipartyClassifier": "pcqr.peers.parties.estimator",
-    "NoisyMaxAggregate": "pcqr.peers.noisy_max.estimator",
+    "InteractiveMaxAggregate": "pcqr.releases.interactive.estimator",
+    "MultipartyClassifier": "pcqr.releases.multiparty.estimator",
+    "NoisyMaxAggregate": "pcqr.releases.noisy_max.estimator",
     "ParameterError": "pcqr.errors",
     "PcqrError": "pcqr.errors",
-    "Plan": "pcqr.plan",
-    "PrivateClassifier": "pcqr.estimators",
-    "PrivateKNN": "pcqr.peers.knn.sampled_estimator",
-    "Schema": "pcqr.schema",
-    "SeededEntropy": "pcqr.entropy",
-    "SemiPrivateLearner": "pcqr.estimators",
-    "Student": "pcqr.peers.transfer.student",
-    "SubsampleAggregate": "pcqr.estimators",
-    "SystemEntropy": "pcqr.entropy",
+    "Plan": "pcqr.releases.protocol.plan",
+    "PrivateClassifier": "pcqr.releases.classifier.estimator",
+    "PrivateKNN": "pcqr.releases.knn.estimator",
+    "Schema": "pcqr.data.schema",
+    "SeededEntropy": "pcqr.privacy.entropy",
+    "SemiPrivateLearner": "pcqr.releases.semi_private.estimator",
+    "Student": "pcqr.releases.transfer",
+    "SubsampleAggregate": "pcqr.releases.subsample.estimator",
+    "SystemEntropy": "pcqr.privacy.entropy",
     "UnansweredWarning": "pcqr.errors",
-    "UniversalRelease": "pcqr.estimators",
+    "UniversalRelease": "pcqr.releases.universal.estimator",
     "WeakGuarantee": "pcqr.errors",
     "connect": "pcqr.client",
-    "fitted_on_public": "pcqr.estimators",
-    "private_score": "pcqr.estimators",
-    "transfer": "pcqr.peers.transfer.student",
+    "fitted_on_public": "pcqr.releases.base.kept",
+    "private_score": "pcqr.models.scoring",
+    "transfer": "pcqr.releases.transfer",
 }
 
 __all__ = [

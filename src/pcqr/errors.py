@@ -48,10 +48,10 @@ import copyreg
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pcqr.addresses import without_password
+from pcqr.durable.addresses import without_password
 
 if TYPE_CHECKING:
-    from pcqr.plan import Answer, Usage
+    from pcqr.releases.protocol.answers import Answer, Usage
 
 
 class PcqrError(Exception):
@@ -220,7 +220,7 @@ class BudgetExhausted(PcqrError, RuntimeError):
     Examples
     --------
     >>> from pcqr import BudgetExhausted
-    >>> from pcqr.plan import Usage
+    >>> from pcqr.releases.protocol.answers import Usage
     >>> print(BudgetExhausted(spent=Usage(12, 5), requested=3, left=Usage(None, 0)))
     The release is exhausted: the unstable answers are used up. Spent: 12 queries and 5 unstable answers.
     Requested: 3 more queries. Remaining: 0 unstable answers. Queries asked before are still answered from the log

@@ -9,7 +9,7 @@ import pytest
 
 from pcqr import DataError, ParameterError, Schema
 from pcqr.bench.tables import PUBLIC, SOURCES, load, own, queries_of, set_apart, toy
-from pcqr.schema import Column
+from pcqr.data.schema import Column
 
 
 def write(path: Path, rows: int = 400) -> Path:

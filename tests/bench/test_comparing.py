@@ -12,13 +12,10 @@ from typing import Any, ClassVar
 import pytest
 
 from pcqr import DataError, ParameterError
-from pcqr.bench import comparing
-from pcqr.bench.comparing import Comparison
-from pcqr.bench.environments import ENVIRONMENTS, NotInstalled, install, python_of
-from pcqr.bench.methods import KNOWN, chosen, named
-from pcqr.bench.picture import draw
-from pcqr.bench.report import markdown, summaries
-from pcqr.bench.runs import Cell, Run, Runs, read_results, write_results
+from pcqr.bench import report as comparing
+from pcqr.bench.methods import ENVIRONMENTS, KNOWN, NotInstalled, chosen, install, named, python_of
+from pcqr.bench.report import Comparison, draw, markdown, summaries
+from pcqr.bench.running import Cell, Run, Runs, read_results, write_results
 from pcqr.bench.tables import toy
 
 TOY = toy()
@@ -202,7 +199,7 @@ def test_pcqrs_own_environment_will_do_where_it_has_these_versions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = dict(pin.split("==") for pin in ENVIRONMENTS["opacus"]) | {"torch": "2.13.0+cpu"}
-    monkeypatch.setattr("pcqr.bench.environments.version", here.__getitem__)
+    monkeypatch.setattr("pcqr.bench.methods.version", here.__getitem__)
     assert python_of("opacus", tmp_path) == Path(sys.executable)
     here["opacus"] = "1.5.0"
     assert python_of("opacus", tmp_path) is None

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pcqr import drawing
 from pcqr.bench.methods import KNOWN
-from pcqr.bench.picture import draw
-from pcqr.bench.runs import Cell, Run, read_results
+from pcqr.bench.report import draw
+from pcqr.bench.running import Cell, Run, read_results
+from pcqr.plotting import axes as drawing
 
 pytest.importorskip("matplotlib")
 

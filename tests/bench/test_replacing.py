@@ -8,7 +8,7 @@ import pytest
 from dp_accounting import NeighboringRelation
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from pcqr.bench.descent import noise_multiplier, settings, settings_for
+from pcqr.bench.inside import noise_multiplier, settings, settings_for
 from pcqr.bench.outside.replacing import delta_of, largest, largest_mu
 
 

@@ -17,12 +17,11 @@ import support.bench
 from pcqr.bench import running, worker
 from pcqr.bench.methods import KNOWN, Method, named
 from pcqr.bench.outside.task import NOT_ASKED, UNANSWERED, Column, Task, carry_out
-from pcqr.bench.running import Bench, columns_of, score
-from pcqr.bench.runs import Cell, Run
+from pcqr.bench.running import Bench, Cell, Run, columns_of, score
 from pcqr.bench.tables import Raw, toy
 from pcqr.bench.tables import Task as Table
-from pcqr.schema import Column as Declared
-from pcqr.schema import Schema
+from pcqr.data.schema import Column as Declared
+from pcqr.data.schema import Schema
 
 TOY = toy()
 JOBS = np.array(["cook", None, "nurse", "cook"] * 95, dtype=object)

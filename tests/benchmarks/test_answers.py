@@ -11,9 +11,9 @@ import pytest
 
 from benchmarks import answers
 from benchmarks.answers import CASES, Answers, Asked, Results, Sizes, draw, in_units
+from pcqr.data.records import InMemory
 from pcqr.hypotheses.committees import trained
-from pcqr.hypotheses.committees.members import Members
-from pcqr.records import InMemory
+from pcqr.hypotheses.committees.training import Members
 
 ROOT = Path(__file__).parents[2]
 TINY = Sizes(

@@ -14,10 +14,10 @@ from benchmarks.auc import Case, Job, Table, descend, inputs, keep, kept, missin
 from benchmarks.classifiers import PAGE
 from benchmarks.dp_sgd_training import MOMENTUM, Setting
 from benchmarks.tables import Task
+from pcqr.data.records.vectors import PredicateVectors
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.linear import linear_predicates
-from pcqr.records.vectors import PredicateVectors
-from pcqr.schema import Column, Schema
+from pcqr.releases.classifier.feature_maps import linear_predicates
 
 ROOT = Path(__file__).parents[2]
 SETTING = Setting("few", per_epoch=1, steps=2, clip=0.45, rate=6.0)

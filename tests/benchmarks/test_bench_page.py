@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.bench import ANOTHER, NEITHER, OURS, PAGE, RESULTS, collect, difference, page, standing, store
 from pcqr.bench.report import summaries
-from pcqr.bench.runs import Cell, Run, Runs, read_results
+from pcqr.bench.running import Cell, Run, Runs, read_results
 
 ROOT = Path(__file__).parents[2]
 

@@ -23,9 +23,9 @@ from benchmarks.calibration import (
 )
 from benchmarks.tables import Task
 from pcqr import AssumePublic, PrivateClassifier
-from pcqr.planning.classifiers import published
-from pcqr.planning.classifiers.rule import LEAF_SHARE
-from pcqr.schema import Column, Schema
+from pcqr.data.schema import Column, Schema
+from pcqr.releases.classifier import planning as published
+from pcqr.releases.classifier.rule import LEAF_SHARE
 
 SAID = np.array([0.0, 0.05, 0.55, 0.58, 1.0])
 Y = np.array([0, 1, 1, 0, 1], dtype=np.int8)

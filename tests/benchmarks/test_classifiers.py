@@ -13,8 +13,8 @@ from benchmarks import classes, classifier_costs, classifiers, few_records, rule
 from benchmarks.accuracy import markdown
 from benchmarks.leads import EPSILONS, Runs, read_counts
 from benchmarks.tables import TABLES, Task
-from pcqr.planning.classifiers.rule import choose
-from pcqr.schema import Column, Schema
+from pcqr.data.schema import Column, Schema
+from pcqr.releases.classifier.rule import choose
 
 ROOT = Path(__file__).parents[2]
 RESULTS, SUMMARY = ((ROOT / page).read_text(encoding="utf-8") for page in (classifiers.PAGE, classifiers.SUMMARY))

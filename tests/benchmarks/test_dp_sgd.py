@@ -17,11 +17,11 @@ from benchmarks.dp_sgd import carry, integers, noise_multiplier
 from benchmarks.dp_sgd_training import Job, Setting, Table, descend, load, packed, train
 from benchmarks.leads import read_counts, write_counts
 from benchmarks.tables import Task
+from pcqr.data.records.predicates import evaluate
+from pcqr.data.records.vectors import PredicateVectors
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTrees
-from pcqr.planning.classifiers.linear import linear_predicates
-from pcqr.records.predicates import evaluate
-from pcqr.records.vectors import PredicateVectors
-from pcqr.schema import Column, Schema
+from pcqr.releases.classifier.feature_maps import linear_predicates
 
 ROOT = Path(__file__).parents[2]
 BLOCKED = "import sys; sys.modules.update(dict.fromkeys(('pcqr', 'rich', 'scipy', 'sklearn')));"

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from benchmarks import gpu
+from pcqr.data.records import InMemory
+from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.vectors import PredicateVectors
 from pcqr.hypotheses.trees import Predicate
-from pcqr.records import InMemory
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.ferns import Ferns
-from pcqr.records.vectors import PredicateVectors
 
 ROOT = Path(__file__).parents[2]
 

@@ -35,9 +35,9 @@ from benchmarks.planner import (
     write,
 )
 from pcqr.mechanisms.sparse_vector import PaperSparseVector
-from pcqr.planning import paper
-from pcqr.planning.proved.certified import fewest_records
-from pcqr.planning.proved.deviations import sampling_slack
+from pcqr.planner import paper
+from pcqr.planner.certificate import sampling_slack
+from pcqr.planner.certified import fewest_records
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from benchmarks import r_tables, rule, tables
 from benchmarks.rule import METHODS, NAMES, Case, Cases, Job, by_band, by_question
 from benchmarks.tables import TABLES, Source
 from pcqr.bench.tables import toy
-from pcqr.planning.classifiers.rule import Choice
+from pcqr.releases.classifier.rule import Choice
 
 ALL = {**tables.IN_VIEW, **r_tables.IN_VIEW, **r_tables.HELD_OUT}
 

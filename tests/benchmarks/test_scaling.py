@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pcqr.records.parted import ParquetParts
+from pcqr.data.records.parted import ParquetParts
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")
 

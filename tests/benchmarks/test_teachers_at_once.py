@@ -11,7 +11,7 @@ import pytest
 from benchmarks import teachers
 from benchmarks.accuracy import markdown
 from benchmarks.tables import Task
-from pcqr.schema import Column, Schema
+from pcqr.data.schema import Column, Schema
 
 ROOT = Path(__file__).parents[2]
 

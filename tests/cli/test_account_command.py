@@ -15,9 +15,9 @@ from typer.testing import CliRunner, Result
 from pcqr import Guarantee, Schema
 from pcqr.cli import account as command
 from pcqr.cli.main import app
+from pcqr.data.schema import Column
 from pcqr.datasets import write_table
-from pcqr.release.account import Account
-from pcqr.schema import Column
+from pcqr.durable.account import Account
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -281,6 +281,6 @@ def test_an_account_on_the_volume_of_its_anchor_is_warned_of(home: Path, monkeyp
     shown = run("account", "show", "hospital")
     assert shown.stderr.count("Warning") == 1
     assert str(home / "state") in said(shown)
-    monkeypatch.setattr("pcqr.release.ledger.ledger.on_one_volume", lambda *_: False)
+    monkeypatch.setattr("pcqr.durable.ledger.ledger.on_one_volume", lambda *_: False)
     assert run("account", "show", "hospital").stderr == ""
     assert json.loads(run("account", "show", "hospital", "--json").output)["anchor_apart"]

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from pcqr import AgnosticRelease, UniversalRelease
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
-from pcqr.journal import Journal
+from pcqr.files import Journal
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.models import PublishedModel
 
@@ -416,7 +416,7 @@ def test_a_model_that_was_drawn_is_kept_whatever_stops_the_run(
 
     monkeypatch.setattr(UniversalRelease, "answer", answer)
     if not broken_off:
-        monkeypatch.setattr("pcqr.cli.keeping.WAIT", 0.0)
+        monkeypatch.setattr("pcqr.cli.releases.WAIT", 0.0)
         monkeypatch.setattr(Journal, "sync", sync)
     result = files.answer("--algorithm", "universal", "--publish-after", "1")
     assert result.exit_code == 4

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
 from pcqr.client.wire import Wire
-from pcqr.plan import Usage
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile
 
 pytestmark = pytest.mark.usefixtures("pauses")

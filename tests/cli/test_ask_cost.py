@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from pcqr.cli.ask import _refusal
 from pcqr.cli.main import app
 from pcqr.datasets import write_table
-from pcqr.plan import BatchCost, Usage
+from pcqr.releases.protocol.answers import BatchCost, Usage
 
 MANY = 3_000
 COST = BatchCost(

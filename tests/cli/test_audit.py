@@ -17,10 +17,10 @@ from pcqr.audit.broken import BROKEN
 from pcqr.audit.exact import Case, Finding, Witness, shipped_cases, verify
 from pcqr.audit.report import FAST, Report, Row, make_report, tightest
 from pcqr.audit.statistical import Audited, Event
-from pcqr.audit.statistical.subjects import shipped_subjects
+from pcqr.audit.statistical.runs import shipped_subjects
 from pcqr.cli import audit
 from pcqr.cli.main import app
-from pcqr.guarantee import Guarantee
+from pcqr.privacy.guarantee import Guarantee
 
 CLAIM = Guarantee(1.0, 1e-6)
 BUG = BROKEN[0]

@@ -21,10 +21,11 @@ from typer.testing import CliRunner, Result
 
 import pcqr
 from pcqr.cli.main import app
+from pcqr.data.schema.raw import TYPES_ARE_PUBLIC
 from pcqr.models import PublishedModel
-from pcqr.plan import ClassifierPlan, UniversalPlan, VotingPlan
 from pcqr.release import Account
-from pcqr.schema.raw import TYPES_ARE_PUBLIC
+from pcqr.releases.subsample.plan import VotingPlan
+from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
 from pcqr.server.service import Place
 
 TYPES = ("--types", "age=number,job=text", "--types", "born=date")

@@ -11,7 +11,11 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from pcqr.cli import account_jobs, bench_jobs, jobs, key_jobs, service_jobs
+from pcqr.cli import account as account_jobs
+from pcqr.cli import bench as bench_jobs
+from pcqr.cli import jobs
+from pcqr.cli import keys as key_jobs
+from pcqr.cli import serve as service_jobs
 from pcqr.cli.main import app
 from pcqr.cli.options import Drop, command
 from pcqr.errors import ParameterError

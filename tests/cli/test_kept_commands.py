@@ -21,9 +21,9 @@ from typer.testing import CliRunner, Result
 
 import pcqr
 from pcqr.cli.main import app
+from pcqr.durable.ledger import Ledger
 from pcqr.models import PublishedModel
 from pcqr.release import Account
-from pcqr.release.ledger import Ledger
 
 FIT = ("--class", "thresholds", "--epsilon", "4", "--delta", "1e-6", "--labels", "well,ill")
 
@@ -494,7 +494,7 @@ def test_status_and_fit_say_where_the_anchor_is_and_warn_where_it_would_be_resto
         assert result.stderr.count("Warning") == 1
         assert "on the volume of the ledger" in " ".join(result.stderr.split())
         assert anchor.name in "".join(result.stdout.split())
-    monkeypatch.setattr("pcqr.release.ledger.ledger.on_one_volume", lambda *_: False)
+    monkeypatch.setattr("pcqr.durable.ledger.ledger.on_one_volume", lambda *_: False)
     for result in (call(*words, files / "apart"), call("status", files / "release")):
         assert (result.exit_code, result.stderr) == (0, "")
     told = json.loads(call("status", files / "release", "--json").output)

@@ -96,7 +96,7 @@ def test_what_comes_from_outside_is_a_sentence_and_no_traceback(
     def stopped(**_: object) -> None:
         raise cause
 
-    monkeypatch.setattr("pcqr.cli.datasets.run", stopped)
+    monkeypatch.setattr("pcqr.cli.demo.run", stopped)
     result = CliRunner().invoke(app, ["datasets"])
     assert result.exit_code == 4
     assert result.stderr == said

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 from pcqr import SubsampleAggregate
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
-from pcqr.journal import Journal
+from pcqr.files import Journal
 
 RECORDS, QUERIES = 300, 200
 MANY = 10_000
@@ -243,7 +243,7 @@ def test_a_disk_that_fills_up(home: Path, monkeypatch: pytest.MonkeyPatch, suffi
 
 def test_no_room_for_the_last_file_keeps_all_answers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    monkeypatch.setattr("pcqr.cli.keeping.write_table", lambda *_: raise_(full))
+    monkeypatch.setattr("pcqr.cli.releases.write_table", lambda *_: raise_(full))
     result = answer(home, out="answers.parquet")
     assert result.exit_code == 4
     part = home / "answers.parquet.part.csv"

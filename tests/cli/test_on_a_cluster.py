@@ -9,7 +9,7 @@ import pytest
 from support import clusters
 from support.publishing import Files
 
-from pcqr.records.parted import Cluster, connecting, parquet
+from pcqr.data.records.parted import Cluster, connecting, parquet
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install pcqr[dask]")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")
@@ -57,7 +57,7 @@ def test_connections_are_closed_when_the_command_ends(files: Files, monkeypatch:
         def close(self) -> None:
             events.append("closed")
 
-    monkeypatch.setattr("pcqr.cli.parts.Cluster", Noted)
+    monkeypatch.setattr("pcqr.cli.inputs.Cluster", Noted)
     assert files.publish("--labels", "no,yes", "--workers", "3", suffix=".parquet").exit_code != 0
     assert events == ["local 3", "closed"]
 

@@ -14,10 +14,10 @@ from support.published import PEOPLE
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
+from pcqr.data.schema import Column, Schema
 from pcqr.datasets import write_table
-from pcqr.estimators.base import PrivateEstimator
 from pcqr.models import PublishedModel
-from pcqr.schema import Column, Schema
+from pcqr.releases.base.fitting import PrivateEstimator
 
 OTHERS = "notes of my own\n"
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import pcqr.release
 from pcqr.cli.main import app
 from pcqr.models import PublishedModel
-from pcqr.unit import PERSON
+from pcqr.privacy.unit import PERSON
 
 PERSONS = 900
 

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from pcqr.advice.outlook import look
 from pcqr.cli.main import app
-from pcqr.cli.plan import _percent, _up
-from pcqr.cli.plan_json import SCHEMA
-from pcqr.planning.questions.outlook import look
+from pcqr.cli.plan import SCHEMA, _percent, _up
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
 LINE = ("--class", "thresholds", "--epsilon", "1", "--alpha", "0.1", "--queries", "1000")
@@ -204,7 +203,7 @@ def test_help_does_not_wait_for_the_numerical_libraries() -> None:
 def test_a_picture_replaces_no_file_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     picture = tmp_path / "plan.svg"
     picture.write_text("precious")
-    monkeypatch.setattr("pcqr.cli.plan_picture.draw_plan", lambda path, *_: path.write_text("drawn"))
+    monkeypatch.setattr("pcqr.plotting.pictures.draw_plan", lambda path, *_: path.write_text("drawn"))
     refused = invoke(*LINE, "--plot", str(picture))
     assert refused.exit_code == 2
     assert f"{picture} exists. Take another --plot, or add --overwrite to replace it." in refused.stderr

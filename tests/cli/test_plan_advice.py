@@ -20,18 +20,19 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from pcqr import registry
+from pcqr.advice.advice import WAYS, Situation, advise
+from pcqr.advice.outlook import look
+from pcqr.advice.question import Option, recommend
 from pcqr.cli.advice import advice_object
-from pcqr.cli.command_lines import line_for_option, lines_for
+from pcqr.cli.console import line_for_option, lines_for
 from pcqr.cli.main import app
+from pcqr.data.schema import Column, Schema
 from pcqr.datasets import write_table
 from pcqr.hypotheses import Thresholds
-from pcqr.plan import Plan, Prediction
-from pcqr.planning import plan_agnostic, plan_universal
-from pcqr.planning.questions.advice import WAYS, Situation, advise
-from pcqr.planning.questions.options import Option, recommend
-from pcqr.planning.questions.outlook import look
 from pcqr.release import Account
-from pcqr.schema import Column, Schema
+from pcqr.releases.agnostic.planning import plan_agnostic
+from pcqr.releases.protocol.plan import Plan, Prediction
+from pcqr.releases.universal.planning import plan_universal
 
 DOCUMENTED = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
 GROUP: Any = get_command(app)

@@ -13,15 +13,14 @@ from typer.testing import CliRunner, Result
 
 from pcqr import Guarantee, Schema
 from pcqr.cli.main import app
+from pcqr.data.records.feature_map import FeatureMap
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.records.vectors import PredicateVectors
+from pcqr.data.schema import Column
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import PredicateVectors
-from pcqr.schema import Column
 
 SCHEMA = Schema((Column("age", bounds=(0, 99), missing=True), Column("job", "categorical", ("nurse", "clerk"))))
 TREE = DecisionTree(Split(Predicate(0, 40.0), Leaf(0), Leaf(1)), len(SCHEMA.features))

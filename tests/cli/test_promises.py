@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from pcqr import Guarantee, SemiPrivateLearner
 from pcqr.hypotheses import Thresholds
-from pcqr.plan.words import plan_facts, promise
-from pcqr.unit import Unit
+from pcqr.privacy.unit import Unit
+from pcqr.releases.words import plan_facts, promise
 
 
 def test_a_promise_is_about_the_unit() -> None:

@@ -84,7 +84,7 @@ def tables(case: Case) -> tuple[dict[str, Any], list[str], dict[str, Any]]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_command_and_python_give_one_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr("pcqr.models.folder._makers", lambda *_: {})  # the model alone, no picture of it
+    monkeypatch.setattr("pcqr.models.published._makers", lambda *_: {})  # the model alone, no picture of it
     case = CASES[name]
     private, y, public = tables(case)
     write_table(tmp_path / "train.csv", private | {"y": y})

@@ -14,23 +14,14 @@ from typer.testing import CliRunner, Result
 from pcqr.cli.dry_run import _in_words
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
-from pcqr.estimators.base import PrivateEstimator
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Predicate
 from pcqr.models import PublishedModel
-from pcqr.models.rules import predicates_of
-from pcqr.plan import (
-    Branch,
-    ComparisonStage,
-    Context,
-    DrawStage,
-    LeafCountsStage,
-    LinearStage,
-    Sequence,
-    Stage,
-    account,
-)
-from pcqr.plan.composition import parts_of
+from pcqr.models.card import predicates_of
+from pcqr.privacy.composition import Branch, Context, Sequence, Stage, account, parts_of
+from pcqr.releases.base.fitting import PrivateEstimator
+from pcqr.releases.classifier.plan import ComparisonStage, LeafCountsStage, LinearStage
+from pcqr.releases.protocol.stages import DrawStage
 
 RECORDS, PUBLIC = 1_000, 120
 

@@ -137,7 +137,7 @@ def test_a_full_disk_after_the_model_costs_the_other_files_only(home: Path, monk
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write_whole(out, content)
 
-    monkeypatch.setattr("pcqr.models.folder.write_whole", full)
+    monkeypatch.setattr("pcqr.models.published.write_whole", full)
     result = publish(home, "--json")
     assert result.exit_code == 1, result.output
     assert set(json.loads(result.stdout)["failed"]) == {"rules.txt", "card.md"}
@@ -147,7 +147,7 @@ def test_a_full_disk_after_the_model_costs_the_other_files_only(home: Path, monk
 
 def test_a_full_disk_before_the_model_prints_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    monkeypatch.setattr("pcqr.models.folder.write_whole", lambda *_: raise_(full))
+    monkeypatch.setattr("pcqr.models.published.write_whole", lambda *_: raise_(full))
     result = publish(home)
     assert result.exit_code == 1
     assert "it could not be written to" in result.stderr
@@ -164,7 +164,7 @@ def test_a_model_never_stands_beside_the_card_of_another(home: Path, monkeypatch
         seen.append({path.name for path in out.parent.iterdir()})
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("pcqr.models.folder.write_whole", look)
+    monkeypatch.setattr("pcqr.models.published.write_whole", look)
     first = (home / "model" / "model.json").read_bytes()
     assert publish(home, "--overwrite").exit_code == 1
     assert seen == [{"model.json"}]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
-from pcqr.models import folder
+from pcqr.models import published as folder
 
 PUBLIC = 120
 Table = dict[str, list[Any]]

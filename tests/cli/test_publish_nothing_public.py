@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
+from pcqr.data.schema.raw import TYPES_ARE_PUBLIC
 from pcqr.models import PublishedModel
-from pcqr.plan import PredicatesStage
-from pcqr.schema.raw import TYPES_ARE_PUBLIC
+from pcqr.releases.classifier.plan import PredicatesStage
 
 TYPES = ("--types", "age=number,job=text", "--types", "born=date")
 

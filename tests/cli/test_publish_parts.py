@@ -13,10 +13,11 @@ from support.command_lines import spending
 from support.publishing import RECORDS, Files, forbid_draws
 from typer.testing import CliRunner
 
-from pcqr.cli import parts
+from pcqr.cli import inputs as parts
 from pcqr.cli.main import app
+from pcqr.data.records.parted import Spool, parquet
+from pcqr.data.records.parted import engine as spool
 from pcqr.datasets import read_table, write_table
-from pcqr.records.parted import Spool, parquet, spool
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")
 

@@ -17,8 +17,8 @@ from pcqr.cli.main import app
 from pcqr.cli.stopping import Stopped
 from pcqr.datasets import read_table, write_table
 from pcqr.errors import ParameterError
+from pcqr.privacy.unit import PERSON
 from pcqr.release import Account
-from pcqr.unit import PERSON
 
 ROWS: dict[str, list[Any]] = {
     "age": [20, 31, 64, None],
@@ -316,7 +316,7 @@ def test_what_ends_a_private_run_says_what_was_spent(private: Path, monkeypatch:
         assert result.exit_code == 4
         assert "Nothing was spent" in said(result)
     with monkeypatch.context() as patch:
-        patch.setattr("pcqr.estimators.schema_release.drawn_schema", gone)
+        patch.setattr("pcqr.releases.classifier.schema_release.drawn_schema", gone)
         result = release(private)
         assert result.exit_code == 4
         assert "This run has spent ε = 1 and δ = 1e-06, and no account remembers it." in said(result)

@@ -11,16 +11,15 @@ import pytest
 from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
-import pcqr.cli.score as command
 from pcqr import Guarantee, Schema, private_score
+from pcqr.cli import predict as command
 from pcqr.cli.main import app
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema import Column
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTree
 from pcqr.models import PublishedModel
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
 from pcqr.release import Account
-from pcqr.schema import Column
 
 SCHEMA = Schema((Column("age", bounds=(0, 99)),))
 TREE = DecisionTree(Split(Predicate(0, 45.0), holds=Leaf(1), fails=Leaf(0)), 1)
@@ -182,7 +181,7 @@ def test_what_ends_a_run_before_the_draw_says_that_nothing_was_spent(
     assert result.exit_code == 4
     assert "Nothing was spent" in said(result)
     monkeypatch.undo()
-    monkeypatch.setattr("pcqr.estimators.scoring.noisy_histogram", gone)
+    monkeypatch.setattr("pcqr.models.scoring.noisy_histogram", gone)
     result = score(files)
     assert result.exit_code == 4
     assert "This run has spent ε = 1, and no account remembers it." in said(result)

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pcqr.cli import serve_demo
+from pcqr.cli import demo as serve_demo
+from pcqr.cli.demo import ANCHOR, FOLDER, QUERIES, RELEASE, TREE, with_demo
 from pcqr.cli.main import app
-from pcqr.cli.serve import places
-from pcqr.cli.serve_demo import ANCHOR, FOLDER, QUERIES, RELEASE, TREE, with_demo
-from pcqr.cli.service_jobs import Serve
+from pcqr.cli.serve import Serve, places
 from pcqr.datasets import read_table
 from pcqr.models import PublishedModel
 from pcqr.server.service import Service

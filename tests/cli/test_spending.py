@@ -17,10 +17,10 @@ from typer.testing import CliRunner, Result
 from pcqr import Guarantee, PcqrError
 from pcqr.cli.main import app
 from pcqr.cli.spending import NOTHING_REMEMBERED
+from pcqr.data.schema import Column, Schema
 from pcqr.datasets import write_table
-from pcqr.estimators.base import PrivateEstimator
 from pcqr.release import Account
-from pcqr.schema import Column, Schema
+from pcqr.releases.base.fitting import PrivateEstimator
 
 RECORDS = 2_000
 OUT = {"answer": "answers.csv", "fit": "release", "publish": "model"}
@@ -177,7 +177,7 @@ def stop(*_: Any, **__: Any) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-BEFORE, AFTER = "pcqr.estimators.base.warn_if_weak", "pcqr.estimators.base.PrivateEstimator._begin"
+BEFORE, AFTER = "pcqr.releases.base.fitting.warn_if_weak", "pcqr.estimators.base.PrivateEstimator._begin"
 
 
 @pytest.mark.parametrize("command", SPENDING)

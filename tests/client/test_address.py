@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.client.address import Address, is_address, read_api_key
+from pcqr.client.wire import Address, is_address, read_api_key
 from pcqr.errors import ParameterError, SecretError
 
 SECRET = "pcqr_0123456789abcdef"  # noqa: S105

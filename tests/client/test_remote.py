@@ -20,9 +20,9 @@ from support.replying import FACTS, ROW, answered, refused, remote, rows_in, sai
 import pcqr
 from pcqr import Answer, BudgetExhausted, DataError
 from pcqr.client.errors import BadReply, KeyInClear, NotAdmitted, NotConfirmed, QuotaSpent, ServiceError
-from pcqr.client.rows import row_of
+from pcqr.client.remote import row_of
 from pcqr.errors import Halted, MissingExtra, ParameterError
-from pcqr.plan import Usage
+from pcqr.releases.protocol.answers import Usage
 
 pytestmark = pytest.mark.usefixtures("pauses")
 PLAIN = FACTS | {"columns": None, "features": 2, "classes": [0, 1]}

@@ -14,11 +14,11 @@ from support.replying import FACTS, ROW, answered, refused, remote, said
 
 from pcqr import BudgetExhausted, Guarantee, PcqrError
 from pcqr.client.errors import BadReply, QuotaSpent
-from pcqr.client.replies import batch_of, cost_of, facts_of
+from pcqr.client.wire import batch_of, cost_of, facts_of
+from pcqr.data.schema import Column
 from pcqr.errors import ParameterError
-from pcqr.plan import BatchCost, Usage
-from pcqr.schema import Column
-from pcqr.unit import PERSON, Unit
+from pcqr.privacy.unit import PERSON, Unit
+from pcqr.releases.protocol.answers import BatchCost, Usage
 
 pytestmark = pytest.mark.usefixtures("pauses")
 JSON = st.recursive(

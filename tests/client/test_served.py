@@ -17,17 +17,15 @@ from support.serving import CLINIC, clinic, clinic_place, model_place, release_p
 import pcqr
 from pcqr import BudgetExhausted, DataError
 from pcqr.client import Remote
-from pcqr.client.address import Address
 from pcqr.client.errors import BadReply, NotAdmitted, NotConfirmed, QuotaSpent, ServiceError
-from pcqr.client.wire import Wire
-from pcqr.plan import Usage
+from pcqr.client.wire import Address, Wire
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.app import make_app
-from pcqr.server.gate import Gate
 from pcqr.server.keys import KeyFile
-from pcqr.server.listening import tls
 from pcqr.server.metrics import Metrics
+from pcqr.server.process import tls
 from pcqr.server.service import Service
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 
 pytestmark = pytest.mark.usefixtures("pauses")
 

@@ -18,9 +18,8 @@ from support.replying import FACTS, ROW, SERVER, answered, refused, remote, said
 
 import pcqr
 from pcqr.client import wire
-from pcqr.client.address import Address
 from pcqr.client.errors import BadReply, ServiceAway
-from pcqr.client.wire import TRIES, Wire, client_of
+from pcqr.client.wire import TRIES, Address, Wire, client_of
 
 pytestmark = pytest.mark.usefixtures("pauses")
 SECRET = "pcqr_0123456789abcdef"  # noqa: S105

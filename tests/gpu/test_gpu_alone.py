@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pcqr.gpu.device import find_gpu
+from pcqr.gpu.counts import find_gpu
 
 ROOM = Path(__file__).parents[2] / "src" / "pcqr" / "gpu"
 MODULES = sorted(path.stem for path in ROOM.glob("*.py") if path.stem != "__init__")

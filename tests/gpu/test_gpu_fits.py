@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from pcqr import PrivateClassifier
+from pcqr.data.records import InMemory, Persons, Records
+from pcqr.data.records.on_device import OnDevice
 from pcqr.errors import NoGpu, ParameterError
-from pcqr.estimators import private_classifier
-from pcqr.gpu.device import Found
-from pcqr.records import InMemory, Persons, Records
-from pcqr.records.on_device import OnDevice
+from pcqr.gpu.counts import Found
+from pcqr.releases.classifier import estimator as private_classifier
 
 GENERATOR = np.random.default_rng(0)
 X, PUBLIC = GENERATOR.normal(size=(1_500, 3)), GENERATOR.normal(size=(300, 3))

@@ -9,19 +9,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.linear import any_map, any_points
 
-from pcqr.algorithms.linear import descend, shape_of
-from pcqr.entropy import SeededEntropy
+from pcqr.data.records import InMemory
+from pcqr.data.records.directions import Directions
+from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.gradient_sums import GRID, LARGEST_WEIGHT
+from pcqr.data.records.on_device import DeviceGradientSums, OnDevice
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.records.vectors import PredicateVectors
 from pcqr.errors import DataError, ParameterError
-from pcqr.plan import LinearStage
-from pcqr.records import InMemory
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.directions import Directions
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.ferns import Ferns
-from pcqr.records.gradient_sums import GRID, LARGEST_WEIGHT
-from pcqr.records.on_device import DeviceGradientSums, OnDevice
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import PredicateVectors
+from pcqr.privacy.entropy import SeededEntropy
+from pcqr.releases.classifier.descent import descend, shape_of
+from pcqr.releases.classifier.plan import LinearStage
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pcqr[gpu]")
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pcqr.data.records.counting import ConjunctionCounts, RankedSets, count_conjunctions
 from pcqr.hypotheses.trees.partition import MistakeLaw, PartitionFunction
-from pcqr.records.counting import ConjunctionCounts, RankedSets, count_conjunctions
 
 pytest.importorskip("torch", reason="torch is not installed: pip install pcqr[gpu]")
 
 from pcqr.gpu import counts as gpu_counts
-from pcqr.gpu import trees as gpu_trees
-from pcqr.gpu.ranks import Ranks
+from pcqr.gpu import counts as gpu_trees
+from pcqr.gpu.counts import Ranks
 
 Holds = NDArray[np.bool_]
 

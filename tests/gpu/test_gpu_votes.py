@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcqr.hypotheses.learners.planes import Planes
+from pcqr.hypotheses.learners.descent import Planes
 from pcqr.hypotheses.trees.committee import TreeCommittee
 
 pytest.importorskip("torch", reason="torch is not installed: pip install pcqr[gpu]")
 
-from pcqr.gpu import votes as gpu_votes
+from pcqr.gpu import counts as gpu_votes
 
 SEEDS = st.integers(0, 2**32)
 

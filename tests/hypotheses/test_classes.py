@@ -15,7 +15,6 @@ from support import brute_force_law, sampler_law, sampler_outcomes
 from support.releases import Forbidden
 
 import pcqr.hypotheses
-from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError, PcqrError
 from pcqr.hypotheses import (
     Draw,
@@ -30,6 +29,7 @@ from pcqr.hypotheses import (
 )
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
+from pcqr.privacy.entropy import SeededEntropy
 
 CLASSES: dict[str, tuple[HypothesisClass, int]] = {
     "thresholds": (Thresholds(), 1),

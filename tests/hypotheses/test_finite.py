@@ -11,14 +11,14 @@ from sklearn.tree import DecisionTreeClassifier
 from support import brute_force_law, sampler_law
 from support.laws import sampler_outcomes
 
-from pcqr.algorithms.sspp import sspp
-from pcqr.entropy import SeededEntropy
+from pcqr.data.records import InMemory
+from pcqr.data.records.persons import Persons
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.finite import Finite, Member, Predictor
 from pcqr.hypotheses.stumps import Stump
-from pcqr.plan import DrawStage
-from pcqr.records import InMemory
-from pcqr.records.persons import Persons
+from pcqr.privacy.entropy import SeededEntropy
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.semi_private.run import sspp
 
 X = np.array([[0.0], [1.0], [2.0], [2.0]])
 

@@ -18,7 +18,7 @@ from support.laws import sampler_outcomes
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.halfspaces import Constant, Halfspace, Halfspaces, _score
-from pcqr.noise import Chooser
+from pcqr.privacy.noise import Chooser
 
 H = Halfspaces()
 Exact = tuple[Fraction, Fraction]

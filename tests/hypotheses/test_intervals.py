@@ -27,9 +27,9 @@ from support.line import (
     precise_draw,
 )
 
-from pcqr.entropy import SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.intervals import EMPTY_INTERVAL, Interval, Intervals
+from pcqr.privacy.entropy import SystemEntropy
 
 LINE = Intervals()
 

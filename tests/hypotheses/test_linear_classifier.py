@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.linear import plain_residuals
 
-from pcqr.documents.packing import packed
+from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.records.vectors import PredicateVectors
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import linear
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.ferns import Ferns
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import PredicateVectors
+from pcqr.serialization.codec import packed
 
 PUBLIC = np.random.default_rng(0).normal(size=(60, 3))
 DENSE = PredicateVectors.of([Predicate(f, cut) for f in range(3) for cut in (-0.5, 0.2, 1.0)], 3, PUBLIC)

@@ -9,8 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.hypotheses.halfspaces import Halfspace
-from pcqr.hypotheses.orientation import count_left, turns
+from pcqr.hypotheses.halfspaces import Halfspace, count_left, turns
 
 EXTREME = [0.0, -0.0, 5e-324, -1e-308, 1e-170, 0.1, 0.2, 0.3, 1.0, 1.0 + 2.0**-52, 2.0**53 - 1, 1e200, 1e308, -1.7e308]
 coordinates = st.one_of(st.sampled_from(EXTREME), st.floats(allow_nan=False, allow_infinity=False), st.integers(-4, 4))

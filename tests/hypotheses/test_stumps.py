@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from support import brute_force_law, sampler_law
 from support.laws import sampler_outcomes
 
-from pcqr.entropy import SeededEntropy
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.stumps import Stump, Stumps
+from pcqr.privacy.entropy import SeededEntropy
 
 tables = st.integers(1, 3).flatmap(
     lambda features: st.lists(

@@ -26,9 +26,9 @@ from support.line import (
     precise_draw,
 )
 
-from pcqr.entropy import SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
+from pcqr.privacy.entropy import SystemEntropy
 
 BOTH_CLASSES = (Thresholds(), Thresholds("both"))
 

@@ -27,10 +27,10 @@ from support.line import (
     precise_draw,
 )
 
-from pcqr.entropy import SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.unions import IntervalUnion, UnionsOfIntervals
+from pcqr.privacy.entropy import SystemEntropy
 
 
 @pytest.mark.parametrize("r", [1, 2, 3])

@@ -7,16 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
+from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.committees.members import Constant as FixedVote
+from pcqr.hypotheses.committees.training import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
 
 DEEP = Split(Predicate(0, 0.5), Leaf(0), Split(Predicate(2, 0.5), Leaf(0), Leaf(1)))
 

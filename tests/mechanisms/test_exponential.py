@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support import sampler_law
 
+from pcqr.data.records import InMemory
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
 from pcqr.mechanisms.exponential import exponential_guarantee, exponential_mechanism, inverse_temperature_for
-from pcqr.records import InMemory
 
 PUBLIC = [0.5, 1.5]
 

@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from pcqr.accounting.gaussian import gaussian_delta
 from pcqr.errors import ParameterError
 from pcqr.mechanisms.fine_gaussian import (
     fine_gaussian_delta,
@@ -20,6 +19,7 @@ from pcqr.mechanisms.fine_gaussian import (
     unit_steps_delta,
     unit_steps_epsilon,
 )
+from pcqr.privacy.accounting.gaussian import gaussian_delta
 
 Floats = NDArray[np.float64]
 

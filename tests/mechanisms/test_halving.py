@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pcqr import SeededEntropy
-from pcqr.audit.exact.walk import law_of
+from pcqr.audit.exact.tape import law_of
 from pcqr.mechanisms.halving import HIGH, LOW, cut_at, halved, halving_error, places
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
-from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.mechanisms import noisy_max as mechanism
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
+from pcqr.privacy.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
+from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
 
 
 def votes(ones: int, teachers: int) -> NDArray[np.int64]:

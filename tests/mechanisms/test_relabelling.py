@@ -1,4 +1,4 @@
-"""The cost of relabelling as a formula. That it is right and tight: tests/privacy/test_relabel_exactly.py."""
+"""The cost of relabelling as a formula. That it is right and tight: tests/exact/test_relabel_exactly.py."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.relabelling import relabel_cost, relabel_guarantee
+from pcqr.privacy.guarantee import Guarantee
 
 
 @given(st.floats(0.0, 30.0))

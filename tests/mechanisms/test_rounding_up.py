@@ -11,13 +11,13 @@ from decimal import Decimal
 
 import pytest
 
-from pcqr.guarantee import Guarantee
 from pcqr.hypotheses import Thresholds
 from pcqr.mechanisms.exponential import exponential_guarantee
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax
 from pcqr.mechanisms.relabelling import relabel_guarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
 from pcqr.mechanisms.stability import StabilityTest, laplace_tail
+from pcqr.privacy.guarantee import Guarantee
 
 SCALES = [0.7, 1.3, 3.1, 17.3, 101.7, 1234.5]
 COUNTS = [1, 2, 3, 7, 29, 113]

@@ -14,7 +14,6 @@ import pytest
 from numpy.typing import NDArray
 from support.releases import Forbidden
 
-from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.mechanisms.sparse_vector import (
     OneSidedSparseVector,
@@ -26,6 +25,7 @@ from pcqr.mechanisms.sparse_vector import (
     paper,
     renyi,
 )
+from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
 
 ONE_SIDED = OneSidedSparseVector(threshold=3, threshold_scale=2.0, query_scale=5.0, unstable=2)
 RENYI = RenyiSparseVector(threshold=3, threshold_scale=2.0, query_scale=5.0, head_start=2, unstable=2, slack=1e-6)

@@ -20,7 +20,7 @@ from pcqr.mechanisms.sparse_vector import (
     best_one_sided,
     calibrated_sparse_vector,
 )
-from pcqr.mechanisms.sparse_vector.margin import smaller_excess, smallest_excess
+from pcqr.mechanisms.sparse_vector.one_sided import smaller_excess, smallest_excess
 
 
 @given(

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.exact import hockey_stick, laplace_support
 
-from pcqr.entropy import SeededEntropy, SystemEntropy
 from pcqr.errors import ParameterError
 from pcqr.mechanisms import stability
 from pcqr.mechanisms.stability import StabilityTest, laplace_tail, smallest_threshold
+from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
 
 
 def law(test: StabilityTest, value: str, distance: int) -> dict[str, float]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.errors import DataError
-from pcqr.mechanisms.votes import distance_to_instability, plurality
+from pcqr.mechanisms.stability import distance_to_instability, plurality
 
 Counts = tuple[int, ...]
 SMALL = [(2, 7), (3, 6), (4, 5), (5, 4)]

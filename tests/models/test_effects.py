@@ -12,10 +12,10 @@ from support.published import AGE, GAIN, GAP, PRIVATE, SCHEMA, STATE
 from support.published_linear import PREDICATES, people
 
 from pcqr import ParameterError
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.schema import Column, Schema
 from pcqr.models.effects import Effects, made_up_points, main_effects
 from pcqr.models.vocabulary import Vocabulary
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
 
 Points = NDArray[np.float64]
 ROWS = SCHEMA.encode(people(200) | {"gain": np.random.default_rng(1).normal(size=200).tolist()})

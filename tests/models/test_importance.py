@@ -10,13 +10,12 @@ from support.published import MODEL, SCHEMA
 from support.published_linear import linear_model, people
 
 from pcqr import Guarantee, ParameterError
-from pcqr.entropy import SeededEntropy
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.models import Importances, PublishedModel, importances
 from pcqr.models.importance import MOST_EVALUATIONS, MOST_ROWS, REPEATS, some_rows
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
+from pcqr.privacy.entropy import SeededEntropy
 
 PEOPLE = people(600)
 

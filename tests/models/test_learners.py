@@ -10,17 +10,16 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from pcqr import AssumePublic, Guarantee, ParameterError
-from pcqr.accounting import BoundedRangeEvent, Composed, Event, OneOf
-from pcqr.estimators.private_classifier import PrivateClassifier
+from pcqr.data.records.feature_map import FeatureMap
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.records.vectors import PredicateVectors
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
-from pcqr.plan import ComparisonStage, Context, LeafCountsStage, LinearStage, account
-from pcqr.plan.composition import account_for
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import PredicateVectors
+from pcqr.privacy.accounting import BoundedRangeEvent, Composed, Event, OneOf
+from pcqr.privacy.composition import Context, account, account_for
+from pcqr.releases.classifier.estimator import PrivateClassifier
+from pcqr.releases.classifier.plan import ComparisonStage, LeafCountsStage, LinearStage
 
 GENERATOR = np.random.default_rng(0)
 COLOUR = np.where(GENERATOR.random(600) < 0.5, "red", "blue")

@@ -19,17 +19,15 @@ from support.published_linear import GUARANTEE, PREDICATES, feature_map, linear_
 
 import pcqr.models
 from pcqr import ParameterError
-from pcqr.documents.packing import packed
+from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import Provenance, PublishedModel, in_words
 from pcqr.models.effects import Effects
 from pcqr.models.linear import LinearKind
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.ferns import Ferns
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import ColumnVectors, PredicateVectors
+from pcqr.serialization.codec import packed
 
 PEOPLE = people(300)
 POINTS = SCHEMA.encode(PEOPLE)

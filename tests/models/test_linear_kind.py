@@ -20,16 +20,15 @@ from support.published_linear import GUARANTEE, MAPS, PREDICATES, feature_map, l
 
 import pcqr.models
 from pcqr import ParameterError
-from pcqr.documents.packing import packed
+from pcqr.data.records.directions import USUAL_NORM
+from pcqr.data.records.predicates import Leaf, evaluate
+from pcqr.data.records.vectors import UNIT, PredicateVectors
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
 from pcqr.models.linear import sums_of
-from pcqr.records.branching import Leaf
-from pcqr.records.directions import USUAL_NORM
-from pcqr.records.predicates import evaluate
-from pcqr.records.vectors import UNIT, PredicateVectors
-from pcqr.schema import Column, Schema
+from pcqr.serialization.codec import packed
 
 PEOPLE = people(300)
 POINTS = SCHEMA.encode(PEOPLE)

@@ -23,17 +23,16 @@ from support.onnx_sessions import exported, opened, run
 from support.published_linear import linear_model
 
 from pcqr import Guarantee
-from pcqr.algorithms.leaf_counts import leaf_shares
+from pcqr.data.records.predicates import Leaf, Predicate, Split, leaves_of
+from pcqr.data.schema import Column, Schema
+from pcqr.data.schema.reading import read, spellings, text_of
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.models import PublishedModel
 from pcqr.models.graph import Graph, constant_labels
-from pcqr.records.branching import Leaf, Split, leaves_of
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
-from pcqr.schema.reading import read, spellings, text_of
+from pcqr.releases.classifier.descent import leaf_shares
 
 FEATURES = 3
 CUTS = (0.0, 0.1, 1 / 3, -2.5, 16777217.0, 1e300, -1e-310, 5e-324, np.pi)

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcqr import Guarantee
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.models.possible import without_impossible
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
 
 SCHEMA = Schema(
     (

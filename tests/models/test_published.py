@@ -24,23 +24,15 @@ from support.published import (
     TREE,
 )
 
-from pcqr import (
-    AgnosticRelease,
-    AssumePublic,
-    DataError,
-    ParameterError,
-    SemiPrivateLearner,
-    UniversalRelease,
-)
+from pcqr import AgnosticRelease, AssumePublic, DataError, ParameterError, SemiPrivateLearner, UniversalRelease
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree, DecisionTrees, Stumps, Thresholds
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.models import PublishedModel
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
 
 
 class TestPredicting:

@@ -21,19 +21,15 @@ from support.published import (
 )
 
 import pcqr.models
-from pcqr import (
-    Guarantee,
-    ParameterError,
-)
+from pcqr import Guarantee, ParameterError
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.models import Provenance, PublishedModel
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
-from pcqr.unit import PERSON, RECORD, Unit
+from pcqr.privacy.unit import PERSON, RECORD, Unit
 
 
 def changed(change: dict[str, Any] | None = None, **inside: Any) -> str:

@@ -14,18 +14,18 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 from pcqr import Guarantee, ParameterError
-from pcqr.accounting import NoisySumsEvent
-from pcqr.drawing import LABELS
+from pcqr.data.records.predicates import Leaf, Predicate, Split, leaves_of
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.stumps import Stump
-from pcqr.models import Provenance, PublishedModel, canvas, picture
-from pcqr.models.canvas import Caption
-from pcqr.models.picture import draw_tree
+from pcqr.models import Provenance, PublishedModel
+from pcqr.models import pictures as canvas
+from pcqr.models import pictures as picture
+from pcqr.models.pictures import Caption, draw_tree
 from pcqr.models.vocabulary import Vocabulary, apart
-from pcqr.plan.composition import account_for
-from pcqr.records.branching import Leaf, Split, leaves_of
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
+from pcqr.plotting.axes import LABELS
+from pcqr.privacy.accounting import NoisySumsEvent
+from pcqr.privacy.composition import account_for
 
 SCHEMA = Schema((Column("age", bounds=(17, 90), missing=True), Column("work", "categorical", ("Private", "State"))))
 AGE, GAP, PRIVATE, STATE, NO_WORK = range(5)

@@ -17,6 +17,7 @@ from support.onnx_sessions import opened, run
 
 import pcqr.models
 from pcqr import Guarantee, ParameterError, SemiPrivateLearner, UniversalRelease
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import (
     DecisionTrees,
     Finite,
@@ -33,7 +34,6 @@ from pcqr.hypotheses.intervals import EMPTY_INTERVAL, Interval
 from pcqr.hypotheses.rectangles import EMPTY, Rectangle
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.models import PublishedModel
-from pcqr.schema import Column, Schema
 
 INF = math.inf
 LINE, PLANE = Schema((Column("age"),)), Schema((Column("age", bounds=(0, 99)), Column("pay")))

@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 
 from benchmarks.score import POPULATIONS, Population, measure
 from pcqr import Guarantee, ParameterError, Schema
+from pcqr.data.records.feature_map import FeatureMap
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.records.vectors import PredicateVectors
+from pcqr.data.schema import Column
 from pcqr.hypotheses import DecisionTree, Thresholds
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms import NoisyHistogram
 from pcqr.models import Estimate, PrivateScore, PublishedModel
-from pcqr.models.score import BINS, Bins
-from pcqr.models.score_intervals import Intervals
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import PredicateVectors
-from pcqr.schema import Column
+from pcqr.models.score import BINS, Bins, Intervals
 
 Q = 2.1
 NOISE = NoisyHistogram.calibrate(1.0)

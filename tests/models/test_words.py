@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pcqr import ParameterError
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.finite import Member
@@ -15,9 +17,6 @@ from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.unions import IntervalUnion
 from pcqr.models import in_words
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
 
 TWO = ("age", "hours")
 SCHEMA = Schema((Column("age", bounds=(17, 90)), Column("sex", "categorical", ("Female", "Male"))))

@@ -80,11 +80,13 @@ def test_every_named_change_fits_the_code() -> None:
 
 def test_a_named_change_that_no_longer_fits_is_reported(tmp_path: Path) -> None:
     listing = tmp_path / "named.toml"
-    listing.write_text('[[change]]\npath = "pcqr/entropy.py"\nold = "import"\nnew = "x"\nwhy = "y"\n', encoding="utf-8")
+    listing.write_text(
+        '[[change]]\npath = "pcqr/privacy/entropy.py"\nold = "import"\nnew = "x"\nwhy = "y"\n', encoding="utf-8"
+    )
     with pytest.raises(ValueError, match="more than once"):
         named(listing)
     with pytest.raises(ValueError, match="moved under"):
-        Change("pcqr/entropy.py", "", "named", 1, 0, "old", "new").applied_to(b"not so")
+        Change("pcqr/privacy/entropy.py", "", "named", 1, 0, "old", "new").applied_to(b"not so")
 
 
 def test_tests_that_judge_exist_and_mirrors_come_first(candidates: list[Change]) -> None:
@@ -94,7 +96,7 @@ def test_tests_that_judge_exist_and_mirrors_come_first(candidates: list[Change])
         assert tests
         assert "tests/test_proofs.py" not in tests
         assert all((ROOT / test).is_file() for test in tests), path
-    assert mirror.tests_for("pcqr/mechanisms/votes.py")[0][0] == "tests/mechanisms/test_votes.py"
+    assert mirror.tests_for("pcqr/mechanisms/stability.py")[0][0] == "tests/mechanisms/test_votes.py"
     assert set(mirror.FURTHER) == set(ROOMS)
     assert all((ROOT / "src" / path).is_file() for path in mirror.OTHER_NAMES)
 
@@ -106,9 +108,10 @@ from mutants import judging, runner
 from mutants.patterns import Change
 runner.SLOW_TO_IMPORT = ("pytest",)
 judging.COPIES = Path(sys.argv[1])
-judging.tests_for = lambda path: (["tests/mechanisms/test_votes.py" if "votes" in path else "tests/test_unit.py"], [])
-sources = {path: (runner.SOURCES / path).read_bytes() for path in ("pcqr/mechanisms/votes.py", "pcqr/unit.py")}
-votes, unit = sources
+judging.tests_for = lambda path: (["tests/mechanisms/test_votes.py" if "votes" in path else
+"tests/privacy/test_unit.py"], []) sources = {path: (runner.SOURCES / path).read_bytes() for path in
+("pcqr/mechanisms/stability.py",
+"pcqr/privacy/unit.py")} votes, unit = sources
 changes = [
     Change(path, "", "", 1, sources[path].index(old.encode()), old, new)
     for path, old, new in (

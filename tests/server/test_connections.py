@@ -22,10 +22,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from support.serving import Running, running
 
 from pcqr.server import process as processes
-from pcqr.server.door import SECURITY_HEADERS, middleware
-from pcqr.server.gate import Gate
+from pcqr.server.limits import SECURITY_HEADERS, middleware
 from pcqr.server.metrics import Metrics
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LIMIT = 20_000

@@ -15,19 +15,18 @@ import pytest
 from support.kept import kept
 from support.serving import BORDER, clinic_place, model_place, release_place, running, serving
 
-from pcqr.algorithms.asking import Asked, Reply, Told
+from pcqr.durable.ledger.store import Store
 from pcqr.errors import LedgerUnwritable
-from pcqr.plan import Usage
-from pcqr.release.ledger.store import Store
-from pcqr.server import desk as desks
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.protocol.log import Asked, Reply, Told
+from pcqr.server import batcher as desks
 from pcqr.server.app import make_app
-from pcqr.server.desk import Desk
+from pcqr.server.batcher import Desk
 from pcqr.server.errors import Refusal
-from pcqr.server.gate import Gate
 from pcqr.server.keys import KeyFile
 from pcqr.server.metrics import Metrics
 from pcqr.server.service import Service
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 
 
 class Fake:

@@ -15,13 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from support.asgi import HOST, Reply, ask, asked, scope
 
 from pcqr.errors import ParameterError
-from pcqr.plan import Usage
-from pcqr.server.askers import asker_of
-from pcqr.server.door import SECURITY_HEADERS, is_loopback, middleware, own_names
-from pcqr.server.gate import Gate
-from pcqr.server.keys import KeyFile
+from pcqr.releases.protocol.answers import Usage
+from pcqr.server.keys import KeyFile, asker_of
+from pcqr.server.limits import SECURITY_HEADERS, is_loopback, middleware, own_names
 from pcqr.server.metrics import Metrics
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 
 BODY_HEADERS = (HOST, (b"content-length", b"2"))
 

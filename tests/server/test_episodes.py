@@ -17,18 +17,17 @@ from support.kept import fitted, kept
 from support.ledgers import Shelf
 from support.serving import Running, release_place, running
 
+from pcqr.durable.ledger.store import Store
 from pcqr.errors import LedgerClosed, LedgerUnwritable
-from pcqr.release.ledger.store import Store
-from pcqr.server import desk as desks
+from pcqr.server import batcher as desks
 from pcqr.server import looking
 from pcqr.server.app import make_app
-from pcqr.server.episodes import QUIET_SECONDS, Episodes
 from pcqr.server.errors import Refusal, refusal
-from pcqr.server.gate import Gate
+from pcqr.server.logs import QUIET_SECONDS, Episodes
 from pcqr.server.looking import Look
 from pcqr.server.metrics import Metrics
 from pcqr.server.service import Place, Service
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 
 ASK = "/v1/releases/ages/ask"
 
@@ -45,7 +44,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == "pcqr.server.episodes"]
+    return [record.getMessage() for record in caplog.records if record.name == "pcqr.server.logs"]
 
 
 def served(place: Place) -> Any:

@@ -15,9 +15,9 @@ from support.kept import kept
 from support.serving import clinic_place, model_place, release_place
 
 from pcqr.server.app import make_app
-from pcqr.server.openapi import with_names
+from pcqr.server.routes import with_names
 from pcqr.server.service import Service
-from pcqr.server.settings import Settings
+from pcqr.server.state import Settings
 
 HOST = "testserver"
 """What schemathesis calls an application in its own process."""
@@ -88,7 +88,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     service = Service.open(places)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pcqr.server.v1_plan.planned", planned)
+        patch.setattr("pcqr.server.v1.planned", planned)
         yield make_app(service, Settings(host_names=(HOST,)))
     service.close()
 

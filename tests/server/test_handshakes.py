@@ -18,10 +18,9 @@ from starlette.types import Receive, Scope, Send
 from support.certificates import certificate
 from support.serving import Running, running
 
-from pcqr.server.gate import Gate
-from pcqr.server.listening import tls
 from pcqr.server.metrics import Metrics
-from pcqr.server.settings import Settings
+from pcqr.server.process import tls
+from pcqr.server.state import Gate, Settings
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

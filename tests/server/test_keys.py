@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.errors import ParameterError, SecretError
-from pcqr.plan import Usage
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile, Keyring, check_keys, digest, holds_key, read
 
 ANY = Usage(None, None)

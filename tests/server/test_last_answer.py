@@ -18,13 +18,12 @@ from support.ledgers import Shelf
 from support.serving import Running, running
 
 from pcqr import release as releases
-from pcqr.algorithms.sub_samp import StableVotes
-from pcqr.plan import Usage
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.subsample.run import StableVotes
 from pcqr.server.app import make_app
-from pcqr.server.gate import Gate
 from pcqr.server.metrics import Metrics
 from pcqr.server.service import Place, Service
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 
 UNSTABLE, AT_ONCE = 3, 50
 

@@ -20,13 +20,12 @@ from support.serving import release_place, serving
 
 from pcqr import AgnosticRelease
 from pcqr.hypotheses import Thresholds
-from pcqr.plan import Usage
-from pcqr.server.door import middleware
-from pcqr.server.gate import Gate
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile
+from pcqr.server.limits import middleware
 from pcqr.server.logs import JsonLines, configure
 from pcqr.server.metrics import Counts, Metrics
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 
 SENTINELS = ("SENTINEL", "0.12345", "0.40012", "stable", "pcqr_key", "evil")
 """Labels, queries, kinds, tokens: what no line may hold."""

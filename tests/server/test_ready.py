@@ -9,9 +9,9 @@ import pytest
 from support.kept import kept
 from support.serving import release_place
 
-from pcqr.algorithms.sub_samp import StableVotes
 from pcqr.mechanisms.sparse_vector import RunningSparseVector
-from pcqr.plan import Usage
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.subsample.run import StableVotes
 from pcqr.server.service import Service
 
 

@@ -13,11 +13,10 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 from support.asgi import HOST, Reply, ask, asked, scope
 
-from pcqr.server.bodies import LONG
-from pcqr.server.door import middleware
-from pcqr.server.gate import Gate
+from pcqr.server.limits import middleware
 from pcqr.server.metrics import Metrics
-from pcqr.server.settings import Settings
+from pcqr.server.shapes import LONG
+from pcqr.server.state import Gate, Settings
 
 CHUNKED = [HOST, (b"transfer-encoding", b"chunked")]
 

@@ -25,14 +25,12 @@ from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
 from pcqr.errors import AnchorMissing, LedgerRolledBack, ParameterError, SecretError
-from pcqr.plan import Usage
-from pcqr.server.facts import state_of
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile
-from pcqr.server.listening import address_of, bind, tls
+from pcqr.server.process import address_of, bind, tls
 from pcqr.server.run import serve
-from pcqr.server.served import ServedRelease
-from pcqr.server.service import Place
-from pcqr.server.settings import Settings
+from pcqr.server.service import Place, ServedRelease, state_of
+from pcqr.server.state import Settings
 from pcqr.server.workers import WorkersFailed, watch
 
 

@@ -18,11 +18,10 @@ from support.asgi import HOST, asked, scope
 from support.kept import QUERIES, kept
 from support.serving import release_place, serving
 
-from pcqr.server.door import middleware
-from pcqr.server.gate import Gate
+from pcqr.server.limits import middleware
 from pcqr.server.metrics import Metrics
 from pcqr.server.schedule import SECOND, Arrival, Schedule, next_tick, takes_rows, tick_of_reply
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 
 PERIOD = 0.02
 moments = st.integers(0, 10**18)

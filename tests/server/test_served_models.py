@@ -11,7 +11,7 @@ from support.published import SCHEMA, SCORED
 from support.published_linear import linear_model, people
 
 from pcqr.models import PublishedModel
-from pcqr.server.served import ServedModel
+from pcqr.server.service import ServedModel
 
 POINTS = SCHEMA.encode(people(40))
 

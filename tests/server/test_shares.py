@@ -20,19 +20,16 @@ from support.asgi import HOST, Reply, asked, scope
 from support.kept import kept
 from support.serving import Running, release_place, running
 
-from pcqr.plan import Usage
-from pcqr.release.durable.book import Book
+from pcqr.durable.quotas import Book
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.app import make_app
-from pcqr.server.bodies import LONG, MANY
-from pcqr.server.door import middleware
-from pcqr.server.gate import Gate
 from pcqr.server.keys import KeyFile
-from pcqr.server.limits import BODIES
+from pcqr.server.limits import BODIES, middleware
 from pcqr.server.metrics import Metrics
-from pcqr.server.served import ServedRelease
-from pcqr.server.service import Service
-from pcqr.server.settings import Settings
-from pcqr.server.shares import PART
+from pcqr.server.schedule import PART
+from pcqr.server.service import ServedRelease, Service
+from pcqr.server.shapes import LONG, MANY
+from pcqr.server.state import Gate, Settings
 
 MOST_BYTES = 4 * LONG
 ASK, PREVIEW = "/v1/releases/ages/ask", "/v1/releases/ages/preview"

@@ -13,16 +13,15 @@ from support.kept import QUERIES, kept, reopened
 from support.serving import BORDER, CLINIC, clinic_place, model_place, release_place, serving
 
 from pcqr import Guarantee
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema.decoding import decoded
 from pcqr.hypotheses import DecisionTree
 from pcqr.models import PublishedModel
-from pcqr.plan import Usage
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
 from pcqr.release import Account
-from pcqr.schema.decoding import decoded
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile
 from pcqr.server.service import Place
-from pcqr.server.settings import Settings
+from pcqr.server.state import Settings
 
 PATIENT = {"age": 12, "sex": "female", "seen": "2020-01-02"}
 

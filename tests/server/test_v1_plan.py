@@ -11,13 +11,13 @@ import httpx
 import pytest
 from support.serving import serving
 
-from pcqr.plan import Prediction
-from pcqr.planning.questions.curves import curves
-from pcqr.planning.questions.options import Option
-from pcqr.planning.request import Request
-from pcqr.server import planner
+from pcqr.advice.question import Option
+from pcqr.advice.solving import curves
+from pcqr.planner.request import Request
+from pcqr.releases.protocol.plan import Prediction
+from pcqr.server import v1 as planner
 from pcqr.server.errors import Refusal
-from pcqr.server.planner import Planned, main, planned
+from pcqr.server.v1 import Planned, main, planned
 
 ASKED = Planned(
     hypotheses="thresholds",
@@ -110,7 +110,7 @@ def test_curves_go_through_the_point_that_was_asked_for(monkeypatch: pytest.Monk
         error = 0.1 / request.epsilon
         return (Option("AgPrivCl", None, expected=Prediction(0.0, error, 0.0)),) if request.epsilon > 0.25 else ()
 
-    monkeypatch.setattr("pcqr.planning.questions.curves.compare", half_as_much)
+    monkeypatch.setattr("pcqr.advice.solving.compare", half_as_much)
     found = curves(ASKED.question, "epsilon")
     assert found.at == (0.25, 0.5, 1.0, 2.0, 4.0)
     assert found.expected == {"AgnosticRelease": (None, 0.2, 0.1, 0.05, 0.025)}

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from pcqr.algorithms.asking import Asked, Told
-from pcqr.algorithms.log import Log, MemoryLog
-from pcqr.algorithms.priv_class import PrivClass
-from pcqr.algorithms.unv_priv_cl import UnvPrivCl
-from pcqr.entropy import Entropy
+from pcqr.data.records import InMemory
+from pcqr.durable.ledger import Ledger
+from pcqr.durable.log import LedgerLog, move
+from pcqr.durable.quotas import Book
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Points
-from pcqr.plan import DrawStage, Usage
-from pcqr.records import InMemory
-from pcqr.release.durable.book import Book
-from pcqr.release.durable.log import LedgerLog, move
-from pcqr.release.ledger import Ledger
+from pcqr.privacy.entropy import Entropy
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.protocol.log import Asked, Log, MemoryLog, Told
+from pcqr.releases.protocol.online import PrivClass
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.universal.run import UnvPrivCl
 
 
 class Zeros(Entropy):

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcqr.entropy import SeededEntropy, SystemEntropy
+from pcqr.compiled import available
+from pcqr.data.records.parted import Cluster
 from pcqr.errors import DataError
 from pcqr.hypotheses import Stumps
-from pcqr.records.parted import Cluster
-from pcqr.threads import available
+from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
 
 SECRET = "secret-4711"  # noqa: S105
 TESTS = Path(__file__).parents[1]

@@ -9,11 +9,11 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pcqr.entropy import SeededEntropy
+from pcqr.data.records import InMemory, Records
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.committees import Committee, committee_from_arrays
-from pcqr.hypotheses.committees.members import Members, trained_alone
-from pcqr.records import InMemory, Records
+from pcqr.hypotheses.committees.training import Members, trained_alone
+from pcqr.privacy.entropy import SeededEntropy
 from support.line import EXTREME_VALUES
 
 Parts = list[NDArray[np.int64]]

@@ -27,8 +27,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from pcqr.durable.ledger import create_ledger, open_ledger
+from pcqr.durable.ledger import store as points
 from pcqr.errors import LedgerError
-from pcqr.release.ledger import create_ledger, open_ledger, points
 from support import postgres
 
 QUESTIONS = 20_000

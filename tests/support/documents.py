@@ -16,8 +16,11 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pcqr.guarantee import Guarantee
-from pcqr.hypotheses.committees.members import Constant as FixedVote
+from pcqr.data.records.directions import LARGEST_COORDINATE, Directions
+from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.records.vectors import LARGEST_ENTRY, ColumnVectors, PredicateVectors
+from pcqr.hypotheses.committees.training import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.intervals import Interval
@@ -27,14 +30,9 @@ from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.hypotheses.unions import IntervalUnion
-from pcqr.plan import Answer, BatchCost, Usage
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.directions import LARGEST_COORDINATE, Directions
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.ferns import Ferns
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import LARGEST_ENTRY, ColumnVectors, PredicateVectors
-from pcqr.unit import Unit
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.unit import Unit
+from pcqr.releases.protocol.answers import Answer, BatchCost, Usage
 from support import plan_documents
 
 GOLDEN = Path(__file__).parents[1] / "documents" / "golden"

@@ -26,6 +26,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import pcqr
 from pcqr.audit.exact import Finding
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import (
     DecisionTrees,
     Finite,
@@ -39,7 +40,6 @@ from pcqr.hypotheses import (
     TreeTeachers,
     UnionsOfIntervals,
 )
-from pcqr.schema import Column, Schema
 
 FILE = Path(__file__).parents[1] / "frozen.json"
 RENAMED: dict[str, str] = {}
@@ -161,7 +161,7 @@ def in_parts(estimator: Any, queries: Any) -> Record:
     """A fit on a folder of two files."""
     import pandas as pd
 
-    from pcqr.records import ParquetTable
+    from pcqr.data.records import ParquetTable
 
     table, labels = clinic(4_000)
     frame = pd.DataFrame(table | {"ill": labels})

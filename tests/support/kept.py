@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pcqr
+from pcqr.durable.ledger.store import watched
 from pcqr.hypotheses import Stumps, Thresholds
-from pcqr.release.ledger.points import watched
 from support.ledgers import new_folder
 
 QUERIES = np.concatenate([np.linspace(0.01, 0.2, 20), np.linspace(0.6, 0.99, 20)])[:, None]

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from pcqr.cli.main import app
-from pcqr.release.durable.book import WrittenPage
-from pcqr.release.ledger.ledger import Ledger
-from pcqr.release.ledger.points import watched
+from pcqr.durable.ledger.ledger import Ledger
+from pcqr.durable.ledger.store import watched
+from pcqr.durable.quotas import WrittenPage
 from pcqr.server import run
 
 ORDER = "PCQR_TEST_ORDER"
@@ -163,5 +163,5 @@ class KilledServer:
 
 def _nursery() -> Any:
     found = get_context("forkserver")
-    found.set_forkserver_preload(["pcqr.cli.serve", "pcqr.release.durable.log", "pcqr.estimators"])
+    found.set_forkserver_preload(["pcqr.cli.serve", "pcqr.durable.log", "pcqr.estimators"])
     return found

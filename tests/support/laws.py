@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
-from pcqr.noise import Chooser, log_normaliser
+from pcqr.privacy.noise import Chooser, log_normaliser
 
 Pattern = tuple[int, ...]
 

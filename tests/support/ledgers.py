@@ -9,9 +9,9 @@ from pathlib import Path
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from pcqr.release.ledger import Ledger, create_ledger, open_ledger
-from pcqr.release.ledger.opening import WriteOff, is_address
-from pcqr.release.ledger.postgres import parsed
+from pcqr.durable.ledger import Ledger, create_ledger, open_ledger
+from pcqr.durable.ledger.opening import WriteOff, is_address
+from pcqr.durable.ledger.postgres import parsed
 
 
 def new_folder() -> Path:

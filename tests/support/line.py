@@ -12,9 +12,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.entropy import SeededEntropy
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels
-from pcqr.noise import Chooser
+from pcqr.privacy.entropy import SeededEntropy
+from pcqr.privacy.noise import Chooser
 from support.laws import brute_force_law, sampler_law, sampler_outcomes
 
 FloatArray = NDArray[np.float64]

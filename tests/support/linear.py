@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.records.arrays import Labels, Points
-from pcqr.records.directions import Directions
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.ferns import Ferns
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import ColumnVectors
+from pcqr.data.records.arrays import Labels, Points
+from pcqr.data.records.directions import Directions
+from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.records.vectors import ColumnVectors
 
 Integers = NDArray[np.int64]
 Weights = NDArray[np.int32]

@@ -1,6 +1,6 @@
 """What the tests of noise compare with: the laws in a hundred digits, and Pearson's χ².
 
-The digits are those of `decimal`, which shares nothing with the whole numbers of `pcqr.noise`.
+The digits are those of `decimal`, which shares nothing with the whole numbers of `pcqr.privacy.noise`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from pcqr.noise.blocks import Blocks
+from pcqr.privacy.noise.laws import Blocks
 
 DIGITS = decimal.Context(
     prec=100, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, rounding=decimal.ROUND_HALF_EVEN, traps=[]

@@ -7,41 +7,32 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from pcqr.guarantee import Guarantee
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector
-from pcqr.noise import LARGEST_SCALE
-from pcqr.peers.confident.mechanism import ConfidentMax
-from pcqr.peers.confident.plan import ConfidentMaxPlan, ConfidentMaxStage
-from pcqr.peers.gibbs.plan import GibbsPlan, GibbsStage
-from pcqr.peers.interactive.plan import InteractiveMaxPlan, PupilStage
-from pcqr.peers.knn.plan import IndividualPlan, IndividualStage
-from pcqr.peers.knn.sampled import SampledStage
-from pcqr.peers.knn.sampled_plan import SampledPlan
-from pcqr.peers.parties.plan import PartiesPlan, PartiesStage
-from pcqr.plan import (
-    Aim,
-    Branch,
-    Budget,
+from pcqr.privacy.composition import Branch, Sequence, Stage
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.noise import LARGEST_SCALE
+from pcqr.privacy.unit import PRESENCE, RECORD
+from pcqr.releases.classifier.plan import (
     ClassCountsStage,
-    ClassifierPlan,
     ComparisonStage,
-    DrawStage,
     LeafCountsStage,
     LinearStage,
-    NoisyMaxPlan,
-    NoisyMaxStage,
+    MapName,
     PredicatesStage,
-    Prediction,
-    PublishedPlan,
-    Sequence,
-    Stage,
-    UniversalPlan,
-    VoteStage,
-    VotingPlan,
 )
-from pcqr.plan.linear import MapName
-from pcqr.unit import PRESENCE, RECORD
+from pcqr.releases.confident.plan import ConfidentMax, ConfidentMaxPlan, ConfidentMaxStage
+from pcqr.releases.gibbs.plan import GibbsPlan, GibbsStage
+from pcqr.releases.interactive.plan import InteractiveMaxPlan, PupilStage
+from pcqr.releases.knn.plan import IndividualPlan, IndividualStage
+from pcqr.releases.knn.sampled import SampledPlan, SampledStage
+from pcqr.releases.multiparty.plan import PartiesPlan, PartiesStage
+from pcqr.releases.noisy_max.plan import NoisyMaxPlan, NoisyMaxStage
+from pcqr.releases.protocol.plan import Aim, Budget, Prediction
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.semi_private.plan import PublishedPlan
+from pcqr.releases.subsample.plan import VoteStage, VotingPlan
+from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
 
 AIM = Aim(300, 0.1, 0.05)
 PREDICTION = Prediction(0.01, 1 / 3, 0.02, (0.0, 0.1), None)

@@ -2,7 +2,7 @@
 
 A note in `proofs/` ends with one line for each function or class that its proof covers:
 
-    <!-- checked: pcqr.mechanisms.votes:distance_to_instability 3fa2c1d0 -->
+    <!-- checked: pcqr.mechanisms.stability:distance_to_instability 3fa2c1d0 -->
 
 The hash is that of the object's syntax tree without docstrings, so comments, wording and layout may change
 freely, and code may not. When code did move: read the note against it, mend either, and only then run

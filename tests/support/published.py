@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pcqr import (
-    Guarantee,
-)
+from pcqr import Guarantee
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.models import Provenance, PublishedModel
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
 
 SCHEMA = Schema(
     (

@@ -33,8 +33,8 @@ from rich.table import Table
 
 import pcqr.release
 from pcqr import BudgetExhausted
+from pcqr.durable.ledger.store import CREATION, TURN, watched
 from pcqr.errors import LedgerError, ReleaseError, UnfinishedSave
-from pcqr.release.ledger.points import CREATION, TURN, watched
 from support import postgres
 from support.kept import HARD, QUERIES, fitted
 from support.ledgers import new_folder

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr import AgnosticRelease, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
-from pcqr.entropy import Entropy
+from pcqr.privacy.entropy import Entropy
 
 RELEASES = [SubsampleAggregate, AgnosticRelease, UniversalRelease]
 ALL = [*RELEASES, SemiPrivateLearner]

@@ -9,8 +9,7 @@ from typing import Any
 import httpx
 
 from pcqr.client import Remote
-from pcqr.client.address import Address
-from pcqr.client.wire import Wire
+from pcqr.client.wire import Address, Wire
 
 SERVER = "http://127.0.0.1:8080"
 FACTS: dict[str, Any] = {

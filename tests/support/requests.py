@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.plan import Aim, Budget
-from pcqr.planning.request import Request
+from pcqr.planner.request import Request
+from pcqr.releases.protocol.plan import Aim, Budget
 
 
 def request_of(

@@ -31,8 +31,8 @@ from rich.console import Console
 from rich.table import Table
 
 import pcqr.release
-from pcqr.plan import Usage
-from pcqr.release.ledger.points import TURN
+from pcqr.durable.ledger.store import TURN
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile
 from support import postgres
 from support.kept import fitted

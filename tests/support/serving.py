@@ -19,16 +19,15 @@ import numpy as np
 
 import pcqr
 from pcqr import Guarantee, Schema
+from pcqr.data.schema import Column
 from pcqr.hypotheses import Stumps
 from pcqr.models import PublishedModel
-from pcqr.schema import Column
 from pcqr.server.app import make_app
-from pcqr.server.door import SECURITY_HEADERS
-from pcqr.server.gate import Gate
+from pcqr.server.limits import SECURITY_HEADERS
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import Server
 from pcqr.server.service import Place, Service
-from pcqr.server.settings import Settings
+from pcqr.server.state import Gate, Settings
 from pcqr.server.watching import counts
 from support.ledgers import new_folder
 

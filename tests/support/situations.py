@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from pcqr.planning.questions.advice import Situation
+from pcqr.advice.advice import Situation
 
 situations = st.builds(
     Situation,

@@ -11,18 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from pcqr.accounting import BoundedRangeEvent
-from pcqr.algorithms.linear import shape_of
-from pcqr.guarantee import Guarantee
+from pcqr.data.records.arrays import Points
+from pcqr.data.records.feature_map import FeatureMap
+from pcqr.data.records.vectors import PredicateVectors
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.plan import LARGEST_TERM, Budget, Context, DrawStage, LinearStage, PublishedPlan, Sequence, Stage, account
-from pcqr.planning.classifiers.linear import coordinates, largest_mu, stage_for
-from pcqr.planning.classifiers.published import plan_published
-from pcqr.planning.classifiers.recipes import Recipe, recipe_for
-from pcqr.planning.request import Request
-from pcqr.records.arrays import Points
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.vectors import PredicateVectors
+from pcqr.planner.request import Request
+from pcqr.privacy.accounting import BoundedRangeEvent
+from pcqr.privacy.composition import Context, Sequence, Stage, account
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.classifier.descent import shape_of
+from pcqr.releases.classifier.feature_maps import coordinates, largest_mu, stage_for
+from pcqr.releases.classifier.plan import LARGEST_TERM, LinearStage
+from pcqr.releases.classifier.planning import plan_published
+from pcqr.releases.classifier.rule import Recipe, recipe_for
+from pcqr.releases.protocol.plan import Budget
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.semi_private.plan import PublishedPlan
 
 COLUMNS = 5
 PREDICATES = tuple(Predicate(column, 0.5) for column in range(COLUMNS))

@@ -160,7 +160,7 @@ def inference(tracer: Tracer) -> Walk:
     """One `POST /v2/models/ages/infer`, through the application and the thread that answers for the release."""
     from pcqr.server.app import make_app
     from pcqr.server.service import Place, Service
-    from pcqr.server.settings import Settings
+    from pcqr.server.state import Settings
     from support.asgi import HOST, asked, scope
 
     tensor = {"name": "x", "shape": [1, 2], "datatype": "FP64", "data": [0.9, 0.5]}

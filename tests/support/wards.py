@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import pcqr
+from pcqr.data.schema import Column
 from pcqr.hypotheses import DecisionTrees, Stumps
 from pcqr.models import PublishedModel
-from pcqr.schema import Column
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 WARDS = ("north", "south", HOSTILE)

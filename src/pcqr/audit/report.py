@@ -11,9 +11,9 @@ from typing import Any, Literal
 from pcqr.audit.broken import BROKEN, Bug, exact_case
 from pcqr.audit.exact import Case, Finding, Session, shipped_cases, verify
 from pcqr.audit.statistical import Audited, Subject, Submit, audit, here
-from pcqr.audit.statistical.subjects import shipped_subjects
-from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee
+from pcqr.audit.statistical.runs import shipped_subjects
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
 
 LEVEL = 1e-4
 """The chance of any false alarm in a whole table, however many rows it has: each row gets an equal share."""

@@ -1,28 +1,141 @@
-"""Every method of the comparison: what it is, whom its ε protects, and where it runs. Imports no library.
-
-A user's own method is a class, named as `package.module:Class`:
-
-    class Mine:
-        asks = False        # True: `predict` gets the queries alone, as a method that answers one at a time would
-
-        def fit(self, X, y, *, public, schema, epsilon, delta, seed): ...
-
-        def predict(self, X): ...       # a label 0, 1, … for each row; None, or −1, where there is none
-
-`X`, `public` and what `predict` gets are encoded rows (float64), `y` labels 0, 1, …; `schema` is the `pcqr.Schema` that
-encoded them. Neither labels of public rows nor those of test rows are given. With nothing public, `public` and `schema`
-are None and rows are dicts of columns: float64 with NaN for gaps, texts with None. The class is called without
-arguments.
-"""
+"""Virtual environments for libraries that do not go together with pcqr or with each other; versions are pinned."""
 
 from __future__ import annotations
 
+import importlib
+import os
 import re
+import shutil
+import subprocess
+import sys
+import venv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
 
-from pcqr.errors import ParameterError
+import numpy as np
+import platformdirs
+
+from pcqr.bench.outside.task import NOT_ASKED, UNANSWERED, Labels, Task
+from pcqr.data.schema import Schema
+from pcqr.errors import ParameterError, PcqrError
+
+ENVIRONMENTS: Mapping[str, Sequence[str]] = {
+    "opacus": ("opacus==1.6.0", "torch==2.13.0", "numpy==2.4.6", "scipy==1.17.1"),
+    "interpret": ("interpret-core==0.7.8", "scikit-learn==1.9.1", "numpy==2.4.6", "pandas==3.1.1"),
+    "diffprivlib": ("diffprivlib==0.6.6", "scikit-learn==1.7.2", "numpy==2.4.6"),
+    "dpmm": ("dpmm==0.1.9", "scikit-learn==1.5.0", "numpy==1.26.4", "pandas==2.1.0", "opendp==0.12.1"),
+}
+_DONE = "installed.txt"
+
+
+class NotInstalled(PcqrError, RuntimeError):
+    """An environment could not be made; what pip says is on standard error."""
+
+    def __init__(self, name: str, status: int) -> None:
+        self.name = name
+        self.status = status
+        super().__init__(f"The environment {name} was not made: pip ended with status {status}; see above.")
+
+
+def default_folder() -> Path:
+    """Where environments are kept unless told otherwise: the user's cache directory."""
+    return Path(platformdirs.user_cache_dir("pcqr")) / "bench"
+
+
+def install(name: str, folder: Path) -> Path:
+    """Make the environment `name`, from the start; its interpreter."""
+    if name not in ENVIRONMENTS:
+        raise ParameterError("--install", f"one of {', '.join(ENVIRONMENTS)}", name)
+    place = folder / name
+    shutil.rmtree(place, ignore_errors=True)
+    venv.create(place, with_pip=True)
+    line = [str(_python(place)), "-m", "pip", "install", "--disable-pip-version-check", *ENVIRONMENTS[name]]
+    made = subprocess.run(line, stdout=sys.stderr, check=False)  # noqa: S603
+    if made.returncode != 0:
+        raise NotInstalled(name, made.returncode)
+    (place / _DONE).write_text("\n".join(ENVIRONMENTS[name]) + "\n", encoding="utf-8")
+    return _python(place)
+
+
+def python_of(name: str | None, folder: Path) -> Path | None:
+    """The interpreter of an environment, None: pcqr's own. None where it was not made, or with other versions.
+
+    pcqr's own will do as well where it has just these versions, as the extra `bench` may give it.
+    """
+    if name is None or _are_here(ENVIRONMENTS[name]):
+        return Path(sys.executable)
+    done = folder / name / _DONE
+    if not done.is_file() or tuple(done.read_text(encoding="utf-8").split()) != tuple(ENVIRONMENTS[name]):
+        return None
+    return _python(folder / name)
+
+
+def _are_here(pins: Sequence[str]) -> bool:
+    try:
+        return all(version(library).split("+")[0] == pin for library, pin in (each.split("==") for each in pins))
+    except PackageNotFoundError:
+        return False
+
+
+def _python(place: Path) -> Path:
+    return place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A method of a user's own: the class that a task names as package.module:Class (`pcqr.bench.methods`).
+
+
+def run(task: Task) -> Labels:
+    """The labels that its object gives."""
+    method, schema = _made(task.method), None if task.schema is None else Schema.from_dict(task.schema)
+    options = {"epsilon": task.epsilon, "delta": task.delta, "seed": task.seed}
+    X_test: Any = task.X_test
+    if task.raw is None:
+        method.fit(task.X, task.y, public=task.public, schema=schema, **options)
+    else:
+        X_test = task.raw_test
+        method.fit(task.raw, task.y, public=None, schema=None, **options)
+    task.fitted()
+    if getattr(method, "asks", False):
+        return task.among_asked(_plain(method.predict(task.queries)))
+    return _plain(method.predict(X_test))
+
+
+def _made(name: str) -> Any:
+    module, _, kind = name.partition(":")
+    try:
+        return getattr(importlib.import_module(module), kind)()
+    except (ImportError, AttributeError) as error:
+        raise ParameterError("--method", "package.module:Class of a class that can be imported", str(error)) from None
+
+
+def _plain(labels: Any) -> Labels:
+    found = [UNANSWERED if label is None else int(label) for label in labels]
+    if min(found, default=0) <= NOT_ASKED:
+        raise ParameterError("labels of a method", "0, 1, …, or −1 or None where there is none", min(found))
+    return np.array(found, dtype=np.int64)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Every method of the comparison: what it is, whom its ε protects, and where it runs. Imports no library.
+#
+# A user's own method is a class, named as `package.module:Class`:
+#
+#     class Mine:
+#         asks = False        # True: `predict` gets the queries alone, as a method that answers one at a time would
+#
+#         def fit(self, X, y, *, public, schema, epsilon, delta, seed): ...
+#
+#         def predict(self, X): ...       # a label 0, 1, … for each row; None, or −1, where there is none
+#
+# `X`, `public` and what `predict` gets are encoded rows (float64), `y` labels 0, 1, …; `schema` is the `pcqr.Schema`
+# that encoded them. Neither labels of public rows nor those of test rows are given. With nothing public, `public` and
+# `schema` are None and rows are dicts of columns: float64 with NaN for gaps, texts with None. The class is called
+# without arguments.
+
 
 Family = Literal["ours", "peer", "outside", "reference", "own"]
 Kind = Literal["published", "one at a time", "student"]

@@ -1,15 +1,188 @@
-"""What the runs say, as Markdown: accuracies for each data set, what did not run, and what each method is."""
+"""The whole comparison: which runs there are, in which order, which of them are still to be made."""
 
 from __future__ import annotations
 
 import math
+import shlex
 import statistics
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+from pcqr import __version__
 from pcqr.bench.methods import KNOWN, REPLACE, Method, named
-from pcqr.bench.runs import Run
-from pcqr.bench.tables import QUESTIONS
+from pcqr.bench.running import Bench, Cell, Run, Runs
+from pcqr.bench.tables import QUESTIONS, Task
+from pcqr.plotting.axes import (
+    BOLD,
+    DOTTED,
+    MUTED,
+    ON_ACCURACY,
+    OTHERS,
+    PLAIN,
+    PUBLISHED,
+    SUBSAMP,
+    TINY,
+    VOTES,
+    draw_without_privacy,
+    entitle,
+    mark_epsilons,
+    mark_in_percent,
+    note,
+    picture,
+    spread_out,
+    tidy,
+)
+
+Tell = Callable[[int, int, Run], None]
+"""Called with every run: its number, the number of all runs, and the run; also with those that are on file."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """For each table, ε, method and seed one run; for what uses no ε one for all of them."""
+
+    methods: Sequence[Method]
+    epsilons: Sequence[float]
+    delta: float
+    queries: int
+    seeds: Sequence[int]
+    environments: Path
+    time_limit: float
+    public_rows: int | None = None
+    again: bool = False
+    retry: bool = False
+    show_errors: bool = False
+
+    def cells(self, task: Task) -> Iterator[tuple[Method, Cell]]:
+        """All runs on a table, the first seed of everything first."""
+        fingerprint = task.fingerprint()
+        for seed in self.seeds:
+            for epsilon in self.epsilons:
+                for method in self.methods:
+                    if method.uses_epsilon or epsilon == self.epsilons[0]:
+                        used = epsilon if method.uses_epsilon else 0.0
+                        settings = (used, self.delta, self.queries, seed, self.public_rows)
+                        yield method, Cell(task.name, fingerprint, method.name, *settings)
+
+    def made(self, tables: Sequence[tuple[Task, str]], runs: Runs, tell: Tell) -> list[Run]:
+        """Make the runs that are missing on `tables`, each with the options that name it; those of this comparison."""
+        todo = [(task, source, *each) for task, source in tables for each in self.cells(task)]
+        found = []
+        with tempfile.TemporaryDirectory(prefix="pcqr-bench-") as folder:
+            bench = Bench(Path(folder), self.environments, self.time_limit, self.show_errors)
+            put: set[str] = set()
+            for number, (task, source, method, cell) in enumerate(todo, start=1):
+                run = None if self.again else runs.find(cell)
+                if run is None or self._is_worth_another_try(run):
+                    if task.name not in put:
+                        bench.put(task)
+                        put.add(task.name)
+                    run = self._signed(bench.run(task, method, cell), source)
+                    if run.has_begun:
+                        runs.store(run)
+                found.append(run)
+                tell(number, len(todo), run)
+        return found
+
+    def _is_worth_another_try(self, run: Run) -> bool:
+        if run.failed is None:
+            return False
+        return self.retry or (run.was_stopped and (run.limit or 0.0) < self.time_limit)
+
+    def _signed(self, run: Run, source: str) -> Run:
+        return replace(run, limit=self.time_limit, command=self._command(run.cell, source), version=__version__)
+
+    def _command(self, cell: Cell, source: str) -> str:
+        epsilon = cell.epsilon or self.epsilons[0]
+        if cell.public_rows is not None:
+            source += f" --public-rows {cell.public_rows}"
+        return (
+            f"pcqr bench {source} --epsilons {epsilon!r} --delta {cell.delta!r} --methods {shlex.quote(cell.method)} "
+            f"--queries {cell.queries} --seeds {cell.seed} --time-limit {self.time_limit:g} --again"
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Accuracy against ε, one panel a data set.
+
+
+WIDTH, HEIGHT = 8.6, 6.4
+GAP = 0.026
+"""Between names at the right, as a share of the height of a panel."""
+LINE = 12.0
+"""Between names of families above them, in points."""
+_FAMILIES = {"ours": "ours", "peer": "the systems beside us", "outside": "outside libraries", "own": "your own"}
+_COLOURS = {"ours": PUBLISHED, "peer": SUBSAMP, "outside": OTHERS, "own": VOTES, "reference": MUTED}
+
+Lines = Mapping[Method, Sequence[tuple[float, float]]]
+
+
+def draw(path: Path, runs: Sequence[Run]) -> None:
+    """Solid lines: all test rows. Dotted lines: queries, asked one at a time. Methods without a figure are left out.
+
+    All words stand above a panel or at its right, so that none lies over another or over a line.
+    """
+    found = [each for each in summaries(runs) if each.done]
+    panels = {
+        table: _lines([each for each in found if each.table == table]) for table in (each.table for each in found)
+    }
+    names = max(map(len, panels.values()), default=0)
+    with picture(path, WIDTH, HEIGHT * max(1.0, GAP * names) * max(1, len(panels))) as figure:
+        axes = figure.subplots(max(1, len(panels)), 1, squeeze=False)[:, 0]
+        for place, (table, lines) in zip(axes, panels.items(), strict=False):
+            _panel(place, table, lines, min(GAP, 1.0 / names))
+
+
+def _panel(axes: Any, table: str, lines: Lines, gap: float) -> None:
+    tidy(axes)
+    mark_in_percent(axes.yaxis)
+    axes.set_ylabel(ON_ACCURACY)
+    private = {method: points for method, points in lines.items() if method.uses_epsilon}
+    if private:
+        mark_epsilons(axes, sorted({epsilon for points in private.values() for epsilon, _ in points}))
+    for method, points in lines.items():
+        if not method.uses_epsilon:
+            draw_without_privacy(axes, points[-1][1], colour=_COLOURS[method.family])
+            continue
+        style = {"linestyle": DOTTED} if method.kind == "one at a time" else {}
+        width = BOLD if method.family == "ours" else PLAIN
+        colour = _COLOURS[method.family]
+        axes.plot(*zip(*points, strict=True), color=colour, linewidth=width, marker="o", markersize=3, **style)
+    _name(axes, lines, gap)
+    title, _, question = QUESTIONS.get(table, table).partition(": ")
+    entitle(axes, title, f"{question}; dotted: one query at a time; figures: at its largest ε".lstrip("; "))
+
+
+def _name(axes: Any, lines: Lines, gap: float) -> None:
+    """At the right: each line's name and last figure, moved apart where lines end close to each other, and what the
+    colours mean.
+    """
+    low, high = axes.get_ylim()
+    depths = spread_out([(high - points[-1][1]) / (high - low) for points in lines.values()], gap, highest=1.0)
+    for (method, points), depth in zip(lines.items(), depths, strict=True):
+        words = f"{method.name}  {100 * points[-1][1]:.1f}{'' if method.uses_epsilon else ', without privacy'}"
+        style = {"color": _COLOURS[method.family], "fontsize": TINY}
+        note(axes, words, (1.0, 1.0 - depth), (6, -3), xycoords="axes fraction", **style)
+    families = [family for family in reversed(_FAMILIES) if any(method.family == family for method in lines)]
+    for place, family in enumerate(families, start=1):
+        note(axes, _FAMILIES[family], (1.0, 1.0), (6, LINE * place), xycoords="axes fraction", color=_COLOURS[family])
+
+
+def _lines(found: Sequence[Summary]) -> Lines:
+    lines: dict[Method, list[tuple[float, float]]] = {}
+    for each in found:
+        mean = each.mean()
+        if mean is not None:
+            lines.setdefault(each.method, []).append((each.epsilon, mean))
+    return {method: sorted(points) for method, points in lines.items()}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the runs say, as Markdown: accuracies for each data set, what did not run, and what each method is.
+
 
 MINUS = "–"
 ON_QUERIES = (

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.data.schema import Schema
+from pcqr.data.schema.cells import categories, category, cells
+from pcqr.data.schema.raw import RawColumn
 from pcqr.datasets import adult_table, load_adult, read_table
 from pcqr.errors import DataError, MissingExtra, ParameterError
-from pcqr.estimators.persons import person_numbers
-from pcqr.schema import Schema
-from pcqr.schema.cells import categories, category, cells
-from pcqr.schema.raw import RawColumn
+from pcqr.releases.base.contributions import person_numbers
 
 PUBLIC = 2_000
 TRAIN_SHARE = 0.75

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pcqr.bench import own
+from pcqr.bench import methods as own
 from pcqr.bench.outside.task import Labels, Task, carry_out
 from pcqr.errors import PcqrError
 

@@ -1,29 +1,100 @@
-"""`pcqr account`: the limit of what is spent on a private table, and what was spent."""
+"""The options of `pcqr account`."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pcqr.addresses import without_password
-from pcqr.cli.account_jobs import AdoptAccount, CreateAccount, ShowAccount
-from pcqr.cli.account_picture import draw_account
 from pcqr.cli.console import draw_into, field_table, print_json, warn, warn_if_together
+from pcqr.cli.options import AcceptWeakGuarantee, OfAccountAnchor, Overwrite, Place
 from pcqr.cli.spending import naming_account, weak
+from pcqr.durable.account import Account, Charge
+from pcqr.durable.account.account import told_account, told_charge
+from pcqr.durable.account.filters import ConcentratedFilter, Tally, at_least, at_most, exact
+from pcqr.durable.account.keeping import directory, known
+from pcqr.durable.addresses import without_password
 from pcqr.errors import ParameterError, PcqrError
 from pcqr.files import check_output
-from pcqr.guarantee import Guarantee
-from pcqr.release.account import Account, Charge
-from pcqr.release.account.figures import Tally, at_least, at_most, exact
-from pcqr.release.account.filters import ConcentratedFilter
-from pcqr.release.account.places import directory, known
-from pcqr.release.account.telling import told_account, told_charge
-from pcqr.unit import Unit
+from pcqr.plotting.pictures import draw_account
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.unit import Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateAccount:
+    """Of `pcqr account create`."""
+
+    place: Annotated[
+        str,
+        typer.Argument(
+            help="A name, for the user's data directory (or PCQR_DATA_DIR), or a path that ends in .account.",
+            metavar="NAME",
+        ),
+    ]
+    epsilon: Annotated[float, typer.Option(help="ε that all releases on the table together may have.")]
+    delta: Annotated[float, typer.Option(help="δ that they may have, far below 1/n; 0 is possible with basic.")]
+    filter_name: Annotated[
+        Literal["basic", "zcdp"],
+        typer.Option(
+            "--filter",
+            help="How releases add up. basic: ε and δ do. zcdp: ρ, about ε²/2 or less, and δ do: better for many small "
+            "releases, worse for a few large ones.",
+        ),
+    ] = "basic"
+    unit: Annotated[
+        Literal["record", "person"],
+        typer.Option(help="Whom it protects: one row, or all rows of a person. Releases about another are refused."),
+    ] = "record"
+    rows: Annotated[
+        int | None,
+        typer.Option("--rows", min=1, help="With --unit person: the most rows that one has. Default: any number."),
+    ] = None
+    anchor: OfAccountAnchor = None
+    accept_weak_guarantee: AcceptWeakGuarantee = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowAccount:
+    """Of `pcqr account show`."""
+
+    place: Place
+    anchor: OfAccountAnchor = None
+    plot: Annotated[Path | None, typer.Option(help="Draw what was spent when, and for what: .svg, .png, .pdf.")] = None
+    verify: Annotated[bool, typer.Option("--verify", help="Check every entry of the file, not only the last.")] = False
+    overwrite: Overwrite = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdoptAccount:
+    """Of `pcqr account adopt`."""
+
+    place: Place
+    anchor: OfAccountAnchor = None
+    write_off: Annotated[
+        bool,
+        typer.Option(
+            "--write-off",
+            help="Adopt an older copy, too: all that remained of it counts as spent, and nothing more can be charged.",
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListAccounts:
+    """Of `pcqr account list`: none."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `pcqr account`: the limit of what is spent on a private table, and what was spent.
+
 
 _MOST_LINES = 40
 """Charges that are listed one by one; the picture and --json have all of them."""

@@ -9,11 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pcqr.cli.command_lines import EXAMPLES, lines_for, python_for
-from pcqr.cli.console import field_table
-from pcqr.guarantee import Guarantee
-from pcqr.planning.questions.advice import Advice, Advised, Situation, bought_in_words, strengths
-from pcqr.planning.questions.measured import Measured
+from pcqr.advice.advice import Advice, Advised, Situation, bought_in_words, strengths
+from pcqr.advice.measured import Measured
+from pcqr.cli.console import EXAMPLES, field_table, lines_for, python_for
+from pcqr.privacy.guarantee import Guarantee
 
 _NEEDS = {
     "public rows": "public rows without labels",

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from pcqr import AssumePublic
-from pcqr.cli.console import BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress, stages
+from pcqr.cli.console import BUDGET_EXHAUSTED, KINDS, complain, error_fields, field_table, print_json, progress, stages
 from pcqr.cli.inputs import (
     Points,
     Shown,
@@ -26,9 +26,8 @@ from pcqr.cli.inputs import (
     read_shown,
 )
 from pcqr.cli.jobs import Answer
-from pcqr.cli.keeping import Price, answers_beside, check_answers
 from pcqr.cli.model_folder import Publication, check_folder
-from pcqr.cli.releases import made_release, most_labels
+from pcqr.cli.releases import Price, answers_beside, check_answers, made_release, most_labels
 from pcqr.cli.spending import (
     Outlook,
     account_facts,
@@ -39,13 +38,12 @@ from pcqr.cli.spending import (
     refusing_weak,
 )
 from pcqr.cli.stopping import Signals
-from pcqr.cli.words import KINDS
 from pcqr.datasets.tables import check_suffix
+from pcqr.durable.account import Account
 from pcqr.errors import BudgetExhausted, ParameterError
-from pcqr.estimators.answering import Release, first_batch_cost
-from pcqr.plan import Usage, counted
-from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
-from pcqr.release.account import Account
+from pcqr.releases.base.answering import Release, first_batch_cost
+from pcqr.releases.protocol.answers import Usage, counted
+from pcqr.releases.words import guarantee_facts, plan_facts, plan_lines, promise
 
 COMMAND = "pcqr answer"
 MODEL_UNSAVED = 1

@@ -15,22 +15,29 @@ import typer
 from rich.console import Console
 
 from pcqr import release as releases
-from pcqr.cli.console import BAD_INPUT, BUDGET_EXHAUSTED, complain, error_fields, field_table, print_json, progress
+from pcqr.cli.console import (
+    BAD_INPUT,
+    BUDGET_EXHAUSTED,
+    KINDS,
+    OF_QUOTA,
+    complain,
+    error_fields,
+    field_table,
+    print_json,
+    progress,
+)
 from pcqr.cli.inputs import naming, read
 from pcqr.cli.jobs import Ask
-from pcqr.cli.keeping import COLUMNS, Answers, check_part, check_replaced, part_of
-from pcqr.cli.releases import files_of, found_again
+from pcqr.cli.releases import COLUMNS, Answers, check_part, check_replaced, files_of, found_again, part_of
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
-from pcqr.cli.words import KINDS, OF_QUOTA
 from pcqr.client import Remote, connect
-from pcqr.client.address import is_address
 from pcqr.client.errors import QuotaSpent, ServiceError
+from pcqr.client.wire import is_address
+from pcqr.data.schema.table import unescaped
 from pcqr.datasets.tables import Columns, check_suffix, read_table
 from pcqr.errors import BudgetExhausted, ParameterError, PcqrError, Undecided
-from pcqr.files import InUse, check_output
-from pcqr.journal import Journal
-from pcqr.plan import BatchCost, counted
-from pcqr.schema.spreadsheets import unescaped
+from pcqr.files import InUse, Journal, check_output
+from pcqr.releases.protocol.answers import BatchCost, counted
 
 BATCH = 256
 UNANSWERED = "unanswered"

@@ -14,9 +14,10 @@ from rich.text import Text
 
 from pcqr.audit.report import FAST, FULL, Report, Row, make_report
 from pcqr.audit.statistical import processes
-from pcqr.cli.audit_picture import draw, lines_of
 from pcqr.cli.console import complain, draw_into, make_directory, print_json, progress
 from pcqr.cli.jobs import Audit
+from pcqr.plotting.pictures import draw_audit as draw
+from pcqr.plotting.pictures import lines_of
 
 WORKERS = 2
 FILE_WIDTH = 140

@@ -16,6 +16,7 @@ from pcqr.cli.inputs import (
     Shown,
     check_label,
     check_weight_column,
+    in_parts,
     kinds_of,
     label_names,
     public_size,
@@ -25,16 +26,15 @@ from pcqr.cli.inputs import (
     shown_by_kinds,
 )
 from pcqr.cli.jobs import Learning
-from pcqr.cli.parts import in_parts
 from pcqr.cli.spending import Outlook, end_dry_run
+from pcqr.data.records.parted import ParquetParts
+from pcqr.data.records.parted.engine import Layout
+from pcqr.data.schema import Schema
+from pcqr.durable.account import Account
 from pcqr.errors import ParameterError
-from pcqr.estimators.private_classifier import DryRun
 from pcqr.hypotheses.base import MOST_LABELS
-from pcqr.plan.words import plan_facts
-from pcqr.records.parted import ParquetParts
-from pcqr.records.parted.work import Layout
-from pcqr.release.account import Account
-from pcqr.schema import Schema
+from pcqr.releases.classifier.estimator import DryRun
+from pcqr.releases.words import plan_facts
 
 Make = Callable[[Sequence[Any]], PrivateClassifier | UniversalRelease]
 """Return the estimator that a job asks for, for these label names."""

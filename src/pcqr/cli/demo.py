@@ -6,9 +6,10 @@ release of its own. To compare: gradient boosting without privacy, and the commo
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,19 @@ from rich.progress import Progress
 from rich.table import Table
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from pcqr import AssumePublic, BudgetExhausted, PrivateClassifier, UniversalRelease
-from pcqr.cli.console import draw_into, field_table, make_directory, print_json, progress, stages
-from pcqr.cli.demo_picture import draw
+from pcqr import AssumePublic, BudgetExhausted, PrivateClassifier, SemiPrivateLearner, UniversalRelease
+from pcqr.cli.console import KINDS, draw_into, field_table, make_directory, print_json, progress, stages
 from pcqr.cli.jobs import Demo
-from pcqr.cli.words import KINDS
-from pcqr.datasets import Dataset, load_adult
+from pcqr.cli.serve import Serve
+from pcqr.datasets import BUNDLED, Dataset, adult_schema, adult_table, load_adult, write_table
+from pcqr.datasets.adult import LABEL, LABEL_NAMES, LEFT_OUT
+from pcqr.durable.directory import FACTS
+from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.models import PublishedModel, in_words
-from pcqr.plan.words import plan_facts, plan_lines, promise
+from pcqr.models.published import MODEL
+from pcqr.plotting.pictures import draw_demo as draw
+from pcqr.releases.words import plan_facts, plan_lines, promise
 
 EPSILON, DELTA, DEPTH, PUBLIC = 2.0, 1e-6, 2, 2_000
 ROUNDS_WITHOUT_PRIVACY = 50
@@ -272,3 +277,88 @@ def _comparison(traces: Sequence[Trace], task: Task) -> Table:
         style = "bold" if place < 2 else None
         table.add_row(trace.name, f"{trace.accuracy:.1%}", f"{trace.others:.1%}", kinds, style=style)
     return table
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `pcqr serve --demo`: something to serve on UCI Adult, made once and found again.
+#
+# A release that answers by votes and then publishes a tree, and a tree that was published at once. Adult is public, so
+# no account is charged. All of it is in one folder, the anchor of the release too: who deletes the folder deletes all.
+
+
+FOLDER = Path("out/serve")
+RELEASE, TREE, QUERIES, ANCHOR = "adult", "adult-tree", "queries.csv", "adult.anchor"
+RECORDS, DEMO_PUBLIC, ASKED = 32_561, 2_000, 200
+
+
+@dataclass(frozen=True)
+class Adult:
+    """Private records with labels, public rows, and people to ask about, by the schema that was published with them."""
+
+    private: dict[str, Any]
+    labels: list[str]
+    public: dict[str, Any]
+    asked: dict[str, Any]
+
+    @classmethod
+    def load(cls) -> Adult:
+        train, test = adult_table("train"), adult_table("test")
+        names = adult_schema().without(*LEFT_OUT).names
+
+        def rows(table: dict[str, Any], which: slice) -> dict[str, Any]:
+            return {name: table[name][which] for name in names}
+
+        labels = list(train[LABEL][:RECORDS])
+        return cls(rows(train, slice(RECORDS)), labels, rows(test, slice(-DEMO_PUBLIC, None)), rows(test, slice(ASKED)))
+
+
+def with_demo(job: Serve, *, as_json: bool) -> Serve:
+    """The same job with the release and the model of the demonstration, which are made where they are not there yet."""
+    if job.places or job.anchor or job.ledger or job.key:
+        raise ParameterError("--demo", "alone: without places, --ledger, --anchor and --key", ", ".join(job.places))
+    release, tree = FOLDER / RELEASE, FOLDER / TREE
+    is_there = (release / FACTS).exists() and (tree / MODEL).exists()
+    if not is_there:
+        _make(release, tree, as_json=as_json)
+    if not as_json:
+        told = f"found in {FOLDER}" if is_there else f"made in {FOLDER}"
+        Console().print(
+            f"UCI Adult, {told}: {RELEASE} answers by votes and then publishes a tree, {TREE} was published at once. "
+            f"The table is public, so no account is charged. Queries to upload: {FOLDER / QUERIES}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    return replace(job, places=[str(release), str(tree)], anchor=[f"{RELEASE}={FOLDER / ANCHOR}"])
+
+
+def _make(release: Path, tree: Path, *, as_json: bool) -> None:
+    """Whatever is missing. What a run that was stopped has left is made anew: it has answered nothing yet."""
+    make_directory(FOLDER)
+    adult, schema = Adult.load(), adult_schema().without(*LEFT_OUT)
+    public = AssumePublic(adult.public)
+    write_table(FOLDER / QUERIES, adult.asked)
+    with progress(hidden=as_json) as bar:
+        if not (release / FACTS).exists():
+            shutil.rmtree(release, ignore_errors=True)
+            (FOLDER / ANCHOR).unlink(missing_ok=True)
+            votes = UniversalRelease(DecisionTrees(depth=2), epsilon=2.0, queries=300, classes=LABEL_NAMES)
+            with stages(bar, "a release that answers by votes"):
+                votes.fit(adult.private, adult.labels, public=public, schema=schema)
+            votes.save(release, anchor=FOLDER / ANCHOR).close()
+        if not (tree / MODEL).exists():
+            learner = SemiPrivateLearner(DecisionTrees(depth=3), epsilon=0.5, classes=LABEL_NAMES)
+            with stages(bar, "a tree that is published at once"):
+                learner.fit(adult.private, adult.labels, public=public, schema=schema)
+            PublishedModel.from_learner(learner).save(tree)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `pcqr datasets`: what is bundled, and under which licence.
+
+
+def run_datasets(*, as_json: bool) -> None:
+    if as_json:
+        print_json({"datasets": [asdict(data) for data in BUNDLED]})
+        return
+    for data in BUNDLED:
+        Console().print(field_table(asdict(data)))

@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from pcqr.cli.inputs import Shown
-from pcqr.estimators.private_classifier import DryRun
-from pcqr.guarantee import Guarantee, rounded_text
+from pcqr.data.records.feature_map import FeatureMap
+from pcqr.data.records.predicates import leaves_of
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Leaf, Predicate, Split
 from pcqr.models import Provenance, PublishedModel
-from pcqr.plan import Context, DrawStage, LinearStage, Sequence, account, counted
-from pcqr.plan.composition import parts_of
-from pcqr.records.branching import leaves_of
-from pcqr.records.feature_map import FeatureMap
+from pcqr.privacy.composition import Context, Sequence, account, parts_of
+from pcqr.privacy.guarantee import Guarantee, rounded_text
+from pcqr.releases.classifier.estimator import DryRun
+from pcqr.releases.classifier.plan import LinearStage
+from pcqr.releases.protocol.answers import counted
+from pcqr.releases.protocol.stages import DrawStage
 
 LONG = 5e9
 """Steps that take more than a few seconds."""

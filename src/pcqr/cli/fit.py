@@ -28,8 +28,7 @@ from pcqr.cli.inputs import (
     read_shown,
 )
 from pcqr.cli.jobs import Fit
-from pcqr.cli.keeping import Price
-from pcqr.cli.releases import found_again, made_release, most_labels
+from pcqr.cli.releases import Price, found_again, made_release, most_labels
 from pcqr.cli.spending import (
     Outlook,
     account_facts,
@@ -40,17 +39,18 @@ from pcqr.cli.spending import (
     refusing_weak,
 )
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
+from pcqr.durable.account import Account
+from pcqr.durable.directory import rehearse
+from pcqr.durable.ledger import Ledger
+from pcqr.durable.ledger.opening import is_address, written_place
 from pcqr.errors import ParameterError
-from pcqr.estimators.answering import Release
 from pcqr.files import check_not_input, check_outside_releases
 from pcqr.hypotheses.base import MOST_LABELS
-from pcqr.plan import ClassifierPlan, UniversalPlan, VotingPlan
-from pcqr.plan.words import guarantee_facts, plan_facts, plan_lines, promise
-from pcqr.planning.expected.shortfall import INSTEAD, is_short, rounded
-from pcqr.release.account import Account
-from pcqr.release.durable.directory import rehearse
-from pcqr.release.ledger import Ledger
-from pcqr.release.ledger.opening import is_address, written_place
+from pcqr.planner.expectation import INSTEAD, is_short, rounded
+from pcqr.releases.base.answering import Release
+from pcqr.releases.subsample.plan import VotingPlan
+from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
+from pcqr.releases.words import guarantee_facts, plan_facts, plan_lines, promise
 
 COMMAND = "pcqr fit"
 DEFAULT_QUERIES = 300

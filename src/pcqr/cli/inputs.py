@@ -9,29 +9,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.cli.console import warn
 from pcqr.cli.jobs import OnPrivateFiles, Spending
-from pcqr.cli.parts import in_parts, read_parts, table_in_parts
+from pcqr.cli.stopping import at_the_end
+from pcqr.data.records import Encoded, Records
+from pcqr.data.records.parted import Cluster, Engine, ParquetParts, ParquetTable, Parted, Reading, Spool
+from pcqr.data.records.parted.connecting import LOCAL
+from pcqr.data.records.parted.parquet import RawParquet
+from pcqr.data.schema import Column, Schema
+from pcqr.data.schema.cells import category
+from pcqr.data.schema.labels import LabelColumn, is_mostly_private
+from pcqr.data.schema.origin import Origin
+from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, raw_columns
+from pcqr.data.schema.table import CompactTable
 from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError
-from pcqr.estimators.handed import warn_of_near_unique
-from pcqr.estimators.persons import person_numbers
-from pcqr.estimators.weights import row_shares
-from pcqr.planning.predicates import schema_of_kinds
-from pcqr.records import Encoded, ParquetTable, Records
-from pcqr.records.parted import ParquetParts, Parted
-from pcqr.records.parted.parquet import RawParquet
-from pcqr.schema import Column, Schema
-from pcqr.schema.cells import category
-from pcqr.schema.label_column import LabelColumn
-from pcqr.schema.origin import Origin
-from pcqr.schema.overlap import is_mostly_private
-from pcqr.schema.raw import RawColumn, RawInMemory, RawKind, raw_columns
-from pcqr.schema.table import CompactTable
+from pcqr.releases.base.contributions import person_numbers, row_shares
+from pcqr.releases.base.inputs import warn_of_near_unique
+from pcqr.releases.classifier.predicates import schema_of_kinds
 
 Labels = NDArray[np.int8]
 Points = NDArray[np.float64]
@@ -407,3 +407,88 @@ def check_public(shown: Points, private: Records, *, option: str, path: Path, as
 
 
 _SHARES = ((0.01, "A few"), (0.1, "Some"), (0.5, "Many"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A private table that is read part by part: a folder of Parquet files, or a file of many cells.
+
+
+_OPTIONS = ("scratch", "scheduler", "workers")
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+MANY_CELLS = 20_000_000
+"""Rows times columns from which on a Parquet file is read part by part. Both are public, and the model is the same."""
+
+
+def in_parts(job: OnPrivateFiles) -> ParquetParts | None:
+    """The private table where it is read part by part, by its footers; None where it is read in one piece."""
+    if job.private.suffix.lower() != ".parquet" and not job.private.is_dir():
+        for option, given in _asked(job).items():
+            raise ParameterError(option, "left out but for Parquet files, which are read in parts", str(given))
+        return None
+    for weighing, told in job.weighing.items():
+        if job.private.is_dir():
+            allowed = "left out for a folder; put its rows into one .parquet file, which is read into memory"
+            raise ParameterError(weighing, allowed, told)
+        for option, given in _asked(job).items():
+            raise ParameterError(option, f"left out with {weighing}: the table is then read into memory", str(given))
+        return None
+    with naming_options():
+        found = ParquetParts.of(job.private)
+    if not job.private.is_dir() and not _asked(job) and found.rows * len(found.columns) < MANY_CELLS:
+        return None
+    if job.public is not None and any(_is_same(file, job.public) for file in found.files):
+        raise ParameterError("--public", "rows that are public, not the private records", str(job.public))
+    return found
+
+
+def read_parts(job: OnPrivateFiles, parts: ParquetParts, schema: Schema, label: LabelColumn) -> Parted:
+    """The records, every cell of them judged."""
+    with naming_options():
+        engine = _engine(job)
+        drop = [name for name in job.not_features if name in parts.columns]
+        return Parted.read(engine, parts, Reading(str(job.private), schema.columns, label), drop)
+
+
+def table_in_parts(job: OnPrivateFiles, parts: ParquetParts) -> ParquetTable:
+    """The table, of which nothing is public but columns and kinds: it is read by `fit`."""
+    with naming_options():
+        drop = [name for name in job.not_features if name in parts.columns]
+        return ParquetTable(job.private, job.label, drop=drop, engine=_engine(job))
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Errors speak of the options by which things were given."""
+    try:
+        yield
+    except ParameterError as error:
+        option = {"path": "--private"}.get(error.name, f"--{error.name}" if error.name in _OPTIONS else None)
+        if option is None:
+            raise
+        raise ParameterError(option, error.allowed, error.received) from None
+
+
+def _asked(job: OnPrivateFiles) -> dict[str, object]:
+    """The options that are about parts, as far as they were given."""
+    given = {f"--{name}": getattr(job, name) for name in _OPTIONS}
+    return {option: value for option, value in given.items() if value is not None}
+
+
+def _engine(job: OnPrivateFiles) -> Engine:
+    """Who keeps the parts, until the command ends."""
+    if job.scheduler is None and job.workers is None:
+        return Spool(job.scratch)
+    if job.scratch is not None:
+        raise ParameterError(
+            "--scratch", "left out for a cluster, whose workers have places of their own", str(job.scratch)
+        )
+    address = job.scheduler or LOCAL
+    if address.startswith("tcp://") and urlsplit(address).hostname not in _THIS_MACHINE:
+        warn(f"{address} is not encrypted: whoever sees the network sees private records. Use tls:// there.")
+    cluster = Cluster(address, job.workers)
+    at_the_end(cluster.close)
+    return cluster
+
+
+def _is_same(file: Path, other: Path) -> bool:
+    return other.exists() and file.exists() and file.samefile(other)

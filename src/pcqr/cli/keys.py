@@ -1,21 +1,92 @@
-"""`pcqr keys`: who may ask a server, as what, and how much."""
+"""The options of `pcqr keys`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from pcqr.cli.console import print_json
-from pcqr.cli.key_jobs import CreateKey, LimitKey, ListKeys, RenewKey, RevokeKey
 from pcqr.errors import ParameterError
-from pcqr.plan import Usage
-from pcqr.server.askers import Role
-from pcqr.server.keys import Key, KeyFile, default_path, read
+from pcqr.releases.protocol.answers import Usage
+from pcqr.server.keys import Key, KeyFile, Role, default_path, read
+
+KeysPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--keys", help="The file of keys. Default: keys.json in the user's data directory, or in PCQR_DATA_DIR."
+    ),
+]
+KeyName = Annotated[str, typer.Argument(help="Whose key it is: letters, digits, - . _. It is in logs.", metavar="NAME")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateKey:
+    """Of `pcqr keys create`."""
+
+    name: KeyName
+    role: Annotated[
+        Literal["asker", "holder"],
+        typer.Option(help="asker: asks, and sees its own answers. holder: sees everybody's, and the metrics."),
+    ]
+    queries: Annotated[
+        int | None, typer.Option(min=0, help="New queries that the key may ask of each release. Default: no limit.")
+    ] = None
+    unstable: Annotated[
+        int | None,
+        typer.Option(min=0, help="Unstable answers that the key may have of each release. Default: no limit."),
+    ] = None
+    keys: KeysPath = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitKey:
+    """The options of `pcqr keys limit`."""
+
+    name: KeyName
+    queries: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER|any", help="New queries that the key may ask of each release. Default: as it is."),
+    ] = None
+    unstable: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|any", help="Unstable answers that the key may have of each release. Default: as it is."
+        ),
+    ] = None
+    keys: KeysPath = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListKeys:
+    """Of `pcqr keys list`."""
+
+    keys: KeysPath = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenewKey:
+    """Of `pcqr keys renew`."""
+
+    name: KeyName
+    keys: KeysPath = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RevokeKey:
+    """Of `pcqr keys revoke`."""
+
+    name: KeyName
+    keys: KeysPath = None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `pcqr keys`: who may ask a server, as what, and how much.
 
 
 def run_create(job: CreateKey, *, as_json: bool) -> None:

@@ -10,7 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from pcqr import __version__
-from pcqr.cli import account_jobs, bench_jobs, jobs, key_jobs, service_jobs
+from pcqr.cli import account as account_jobs
+from pcqr.cli import bench as bench_jobs
+from pcqr.cli import jobs
+from pcqr.cli import keys as key_jobs
+from pcqr.cli import serve as service_jobs
 from pcqr.cli.console import plain_terminal
 from pcqr.cli.options import command
 
@@ -144,7 +148,7 @@ def status(job: jobs.Status, /, *, as_json: bool) -> None:
 
     Exit codes: 0 done; 2 there is no release, or it cannot be believed.
     """
-    from pcqr.cli.kept import run_status  # noqa: PLC0415
+    from pcqr.cli.releases import run_status  # noqa: PLC0415
 
     run_status(job, as_json=as_json)
 
@@ -158,7 +162,7 @@ def export(job: jobs.Export, /, *, as_json: bool) -> None:
 
     Exit codes: 0 done; 1 a file beside the model could not be written; 2 bad input, or there is no release.
     """
-    from pcqr.cli.kept import run_export  # noqa: PLC0415
+    from pcqr.cli.releases import run_export  # noqa: PLC0415
 
     run_export(job, as_json=as_json)
 
@@ -209,7 +213,7 @@ def score(job: jobs.Score, /, *, as_json: bool) -> None:
     Exit codes: 0 done; 1 the score was drawn and ε is spent, but --out could not be written; 2 bad input, or no room in
     the account, nothing was spent; 4 stopped (the message says whether ε was spent).
     """
-    from pcqr.cli.score import run  # noqa: PLC0415
+    from pcqr.cli.predict import run_score as run  # noqa: PLC0415
 
     run(job, as_json=as_json)
 
@@ -292,7 +296,7 @@ def bench(job: bench_jobs.Bench, /, *, as_json: bool) -> None:
 @command(app, jobs.Datasets)
 def datasets(_: jobs.Datasets, /, *, as_json: bool) -> None:
     """List the data sets that come with pcqr, with their sources and licences."""
-    from pcqr.cli.datasets import run  # noqa: PLC0415
+    from pcqr.cli.demo import run_datasets as run  # noqa: PLC0415
 
     run(as_json=as_json)
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from pcqr import UniversalRelease
+from pcqr.data.schema import Schema
 from pcqr.errors import OutputExists, ParameterError
 from pcqr.files import check_not_input, check_outside_releases
 from pcqr.models import PublishedModel
-from pcqr.models.folder import FILES, MODEL, Saved, holds_model
-from pcqr.schema import Schema
+from pcqr.models.published import FILES, MODEL, Saved, holds_model
 
 
 def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool, cost: str, option: str = "--out") -> None:

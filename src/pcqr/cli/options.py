@@ -16,7 +16,7 @@ import typer
 
 from pcqr import registry
 from pcqr.cli.console import reporting
-from pcqr.cli.ending import to_the_end
+from pcqr.cli.stopping import to_the_end
 from pcqr.errors import ParameterError
 
 

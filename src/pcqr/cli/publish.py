@@ -20,26 +20,20 @@ from pcqr.cli.console import complain, fail, field_table, print_json, progress, 
 from pcqr.cli.inputs import Inputs, Shown, declared_types, label_names, naming_labels
 from pcqr.cli.jobs import Publish
 from pcqr.cli.model_folder import check_folder, not_written
-from pcqr.cli.spending import (
-    account_facts,
-    account_line,
-    account_of,
-    charged_words,
-    refusing_weak,
-)
+from pcqr.cli.spending import account_facts, account_line, account_of, charged_words, refusing_weak
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, Stopped, reason
+from pcqr.durable.account import Account
 from pcqr.errors import ParameterError
-from pcqr.estimators.weights import ClassWeight, declared_weights
 from pcqr.files import InUse, own_directory
-from pcqr.guarantee import assumed
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.hypotheses.trees import DecisionTree
 from pcqr.models import PublishedModel
-from pcqr.models.folder import MODEL, Saved
-from pcqr.plan.words import guarantee_facts, promise
-from pcqr.planning.classifiers.rule import Choice
-from pcqr.release.account import Account
+from pcqr.models.published import MODEL, Saved
+from pcqr.privacy.guarantee import assumed
+from pcqr.releases.base.contributions import ClassWeight, declared_weights
+from pcqr.releases.classifier.rule import Choice
+from pcqr.releases.words import guarantee_facts, promise
 
 DEFAULT_DELTA = 1e-6
 MOST_OPERATIONS = DecisionTrees.operations

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pcqr.algorithms.predicates import check_columns
 from pcqr.cli.console import fail, field_table, print_json
 from pcqr.cli.inputs import check_drop, declared_schema, declared_types, person_ids
 from pcqr.cli.jobs import MakeSchema
@@ -29,20 +28,21 @@ from pcqr.cli.spending import (
     refusing_weak,
 )
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
+from pcqr.data.records.parted import ParquetParts
+from pcqr.data.records.parted.parquet import RawParquet
+from pcqr.data.schema import Column, Schema
+from pcqr.data.schema.cells import categories, cells
+from pcqr.data.schema.raw import RawColumn, RawInMemory, RawTable, raw_columns
 from pcqr.datasets.tables import Columns, read_table, table_size
+from pcqr.durable.account import Account
 from pcqr.errors import ParameterError, PcqrError
-from pcqr.estimators.persons import HEARD
-from pcqr.estimators.schema_release import SchemaRelease, size_of
 from pcqr.files import check_output, replacing
 from pcqr.models.vocabulary import allowed_values, apart, printable
-from pcqr.plan import counted
-from pcqr.plan.words import guarantee_facts, promise
-from pcqr.records.parted import ParquetParts
-from pcqr.records.parted.parquet import RawParquet
-from pcqr.release.account import Account
-from pcqr.schema import Column, Schema
-from pcqr.schema.cells import categories, cells
-from pcqr.schema.raw import RawColumn, RawInMemory, RawTable, raw_columns
+from pcqr.releases.base.contributions import HEARD
+from pcqr.releases.classifier.predicates import check_columns
+from pcqr.releases.classifier.schema_release import SchemaRelease, size_of
+from pcqr.releases.protocol.answers import counted
+from pcqr.releases.words import guarantee_facts, promise
 
 DECLARES = (
     "These rows must be public: the schema shows their smallest and largest numbers and their categories, and no ε "

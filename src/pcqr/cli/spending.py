@@ -15,18 +15,18 @@ from rich.console import Console
 
 from pcqr.cli.console import BAD_INPUT, complain, error_fields, field_table, print_json
 from pcqr.cli.jobs import Charging
+from pcqr.durable.account import Account
+from pcqr.durable.account.account import told_tally
+from pcqr.durable.account.filters import Tally
+from pcqr.durable.account.keeping import found
 from pcqr.errors import AccountExhausted, ParameterError, PcqrError, Undecided, WeakGuarantee
-from pcqr.estimators.base import PrivateEstimator
-from pcqr.estimators.schema_release import SchemaRelease
-from pcqr.estimators.scoring import Scoring
 from pcqr.files import check_not_input
-from pcqr.guarantee import WEAK_EPSILON, Guarantee
-from pcqr.plan.words import guarantee_facts, promise
-from pcqr.release.account import Account
-from pcqr.release.account.figures import Tally
-from pcqr.release.account.places import found
-from pcqr.release.account.telling import told_tally
-from pcqr.unit import PERSON, RECORD
+from pcqr.models.scoring import Scoring
+from pcqr.privacy.guarantee import WEAK_EPSILON, Guarantee
+from pcqr.privacy.unit import PERSON, RECORD
+from pcqr.releases.base.fitting import PrivateEstimator
+from pcqr.releases.classifier.schema_release import SchemaRelease
+from pcqr.releases.words import guarantee_facts, promise
 
 NOTHING_REMEMBERED = "none (--no-account): nothing remembers what was spent"
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from types import FrameType
 
 from pcqr.errors import PcqrError
@@ -86,3 +88,30 @@ class Signals:
         if not self._is_ending:
             self._is_ending = True
             raise Stopped(number)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a command has opened for all of its run is closed at its end, however it ends.
+
+
+_open: ContextVar[ExitStack | None] = ContextVar("pcqr_open", default=None)
+
+
+@contextmanager
+def to_the_end() -> Iterator[None]:
+    """A run: what is handed to `at_the_end` within it is called when it is over."""
+    with ExitStack() as stack:
+        before = _open.set(stack)
+        try:
+            yield
+        finally:
+            _open.reset(before)
+
+
+def at_the_end(close: Callable[[], None]) -> None:
+    """Call `close` when the run is over; outside of any, when the process ends."""
+    stack = _open.get()
+    if stack is None:
+        atexit.register(close)
+    else:
+        stack.callback(close)

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pcqr.errors import PcqrError, PcqrWarning
-from pcqr.plan import Answer, BatchCost, Usage, counted
+from pcqr.releases.protocol.answers import Answer, BatchCost, Usage, counted
 
 MOST_QUOTED = 300
 """Characters of a server's own words that a message repeats."""
@@ -93,7 +93,7 @@ class QuotaSpent(ServiceError):
     Examples
     --------
     >>> from pcqr.client.errors import QuotaSpent
-    >>> from pcqr.plan import Usage
+    >>> from pcqr.releases.protocol.answers import Usage
     >>> print(QuotaSpent("http://127.0.0.1:8000/hospital", used=Usage(100, 3), allowance=Usage(100, None), requested=2))
     The server http://127.0.0.1:8000/hospital answers this key no more: it has used 100 queries and 3 unstable answers
     of 100 queries. Unanswered: 2 rows. Rows asked before are still answered at no cost; for more, ask the data holder.
@@ -129,7 +129,7 @@ class NotConfirmed(ServiceError):
     Examples
     --------
     >>> from pcqr.client.errors import NotConfirmed
-    >>> from pcqr.plan import BatchCost, Usage
+    >>> from pcqr.releases.protocol.answers import BatchCost, Usage
     >>> cost = BatchCost(
     ...     requested=900, repeated=0, new=900, published=0, certain=6, left=Usage(None, 6), beyond_plan=600,
     ...     expected_unstable=6.0, chance_of_halting=1.0, chance_of_exhausting=1.0,

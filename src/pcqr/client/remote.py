@@ -1,26 +1,194 @@
-"""A release or a model that a server has, with the face of a local one."""
+"""What many rows will cost, from public facts: so many that no request takes them all.
+
+The server says of each row whether it was asked before. All else is counted here, as a release does it
+(`pcqr.releases.protocol.log`): what is left, what was planned and when a classifier is published are public.
+"""
 
 from __future__ import annotations
 
+import json
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.client.address import Address, read_api_key
-from pcqr.client.costs import cost_of_many, new_rows
 from pcqr.client.errors import KeyInClear, NotConfirmed, QuotaSpent, ServiceError, quoted
-from pcqr.client.refusals import answered_before, refusal
-from pcqr.client.replies import Batch, Facts, batch_of, believing, cost_of, facts_of, known_of
-from pcqr.client.rows import Rows, row_of, rows_of, truth_of
-from pcqr.client.wire import Wire, client_of, new_token
-from pcqr.errors import BudgetExhausted, Halted, ParameterError
-from pcqr.guarantee import Guarantee
-from pcqr.plan import Answer, BatchCost, Usage
-from pcqr.schema import Schema
-from pcqr.schema.cells import weights
+from pcqr.client.wire import (
+    Address,
+    Batch,
+    Facts,
+    Wire,
+    answered_before,
+    batch_of,
+    believing,
+    client_of,
+    cost_of,
+    facts_of,
+    known_of,
+    new_token,
+    read_api_key,
+    refusal,
+)
+from pcqr.data.schema import Column, Schema
+from pcqr.data.schema.cells import categories, cells, weights
+from pcqr.data.schema.labels import places_among
+from pcqr.data.schema.matrix import matrix_of, one_row
+from pcqr.data.schema.reading import iso_date
+from pcqr.data.schema.table import check_length, declared_columns
+from pcqr.errors import BudgetExhausted, DataError, Halted, ParameterError
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.protocol.answers import Answer, BatchCost, Usage
+from pcqr.releases.protocol.log import batch_cost, keys, with_range
+
+
+def new_rows(pieces: Iterable[tuple[NDArray[np.float64], Sequence[bool]]]) -> NDArray[np.bool_]:
+    """Which rows were neither asked before (`known`, of the rows of each piece) nor are equal to an earlier one."""
+    seen: set[bytes] = set()
+    marks: list[bool] = []
+    for points, known in pieces:
+        for key, is_known in zip(keys(points), known, strict=True):
+            marks.append(not is_known and key not in seen)
+            seen.add(key)
+    return np.array(marks, dtype=np.bool_)
+
+
+def cost_of_many(is_new: NDArray[np.bool_], facts: Facts, quota: Usage | None = None) -> BatchCost:
+    """Return the cost that `preview` of the release states for a key with this quota, if nobody asks in between."""
+    asked, votes_left = facts.spent.queries or 0, _votes_left(facts)
+    cost = batch_cost(
+        is_new,
+        left=facts.left,
+        planned=max(0, (facts.planned or 0) - asked),
+        unstable_share=facts.unstable_share,
+        votes_left=votes_left,
+        quota=quota,
+    )
+    cost = with_range(cost, facts.unstable_range)
+    return cost if votes_left is None else replace(cost, left=replace(cost.left, queries=None))
+
+
+def _votes_left(facts: Facts) -> int | None:
+    """The new queries after which a published classifier answers. None: there will be none."""
+    if facts.kind == "model" or facts.state == "published":
+        return 0
+    if facts.publishes_after is None:
+        return None
+    return max(1, facts.publishes_after - (facts.spent.queries or 0))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Queries as a request carries them: read and checked here, by the schema, before anything is sent.
+#
+# Each cell goes as what it means (`pcqr.data.schema.reading`): a number with all its digits, a category as its text, a
+# date in ISO, null where it is missing. The server reads it as a local release would have read the cell itself.
+
+
+TABLE = "the table"
+"""What errors call the queries."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Checked queries: the cells of each column by its name, or of each row where there is no schema."""
+
+    count: int
+    columns: Mapping[str, Sequence[Any]] | None
+    points: NDArray[np.float64] | None
+
+    def pieces(self, size: int) -> Iterator[Rows]:
+        """The same in order, at most `size` rows at a time."""
+        for start in range(0, self.count, size):
+            part = slice(start, start + size)
+            columns = None if self.columns is None else {name: cells[part] for name, cells in self.columns.items()}
+            points = None if self.points is None else self.points[part]
+            yield Rows(min(size, self.count - start), columns, points)
+
+    @property
+    def cells(self) -> int:
+        """In a row."""
+        return max(1, len(self.columns) if self.columns is not None else self.encoded(None).shape[1])
+
+    @property
+    def body(self) -> bytes:
+        """Of a request."""
+        if self.columns is not None:
+            sent: dict[str, Any] = {"columns": {name: list(cells) for name, cells in self.columns.items()}}
+        else:
+            sent = {"x": self.encoded(None).tolist()}
+        return json.dumps(sent, allow_nan=False).encode()
+
+    def encoded(self, schema: Schema | None) -> NDArray[np.float64]:
+        """The rows as the release tells them apart."""
+        if schema is not None and self.columns is not None:
+            return schema.encode(self.columns)
+        return np.empty((0, 0)) if self.points is None else self.points
+
+
+def rows_of(X: Any, schema: Schema | None, features: int) -> Rows:
+    """`X` as the release takes it, or a `DataError` that names the column."""
+    found = _numbered(X, features) if schema is None else _declared(X, schema)
+    if found.count == 0:
+        raise DataError("X", "at least one row", "none")
+    return found
+
+
+def row_of(x: Any, schema: Schema | None, features: int) -> Rows:
+    """One query: a vector, a one-row table or, with a schema, a mapping of column to value."""
+    x = one_row(x, None if schema is None else schema.names)
+    found = rows_of(x, schema, features)
+    if found.count != 1:
+        raise DataError("x", "one query", f"{found.count} rows; use predict for many")
+    return found
+
+
+def truth_of(y: Any, classes: Sequence[Any], count: int) -> NDArray[np.int64]:
+    """Return, for each of `count` rows, the place of its label `y` among `classes`, −1 for none of them."""
+    if getattr(y, "ndim", 1) != 1 or not hasattr(y, "__len__") or len(y) != count:
+        raise DataError("y", f"one label for each of the {count} rows", "something else")
+    return places_among(classes, cells(y, "y"))
+
+
+def _declared(X: Any, schema: Schema) -> Rows:
+    columns: dict[str, Sequence[Any]] = {}
+    first: NDArray[Any] | None = None
+    for column, values in declared_columns(X, schema.columns, (), TABLE):
+        entries = column.compact(values, table=TABLE)
+        first = entries if first is None else first
+        check_length(entries, first, TABLE)
+        columns[column.name] = _sent(column, values, entries)
+    return Rows(0 if first is None else first.shape[0], columns, None)
+
+
+def _sent(column: Column, values: Any, entries: NDArray[Any]) -> Sequence[Any]:
+    """The cells of a column as JSON has them."""
+    if column.kind == "categorical":
+        return categories(cells(values))
+    found = [None if number != number else number for number in entries.tolist()]  # noqa: PLR0124 - NaN
+    return found if column.kind == "numeric" else [None if day is None else iso_date(int(day)) for day in found]
+
+
+def _numbered(X: Any, features: int) -> Rows:
+    points = _matrix(X)
+    if points.shape[1] != features:
+        raise DataError("X", f"a table with {features} columns", f"{points.shape[1]} columns")
+    if not np.isfinite(points).all():
+        raise DataError("X", "finite numbers", "NaN or infinity")
+    return Rows(points.shape[0], None, points)
+
+
+def _matrix(X: Any) -> NDArray[np.float64]:
+    try:
+        return matrix_of(X).astype(np.float64)
+    except TypeError:
+        raise DataError("X", "a table of numbers, since the release has no schema", "something else") from None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A release or a model that a server has, with the face of a local one.
+
 
 R = TypeVar("R")
 BATCH = 256

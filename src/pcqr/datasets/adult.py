@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.data.schema import Schema
 from pcqr.datasets.tables import Columns, read_table
-from pcqr.schema import Schema
 
 LABEL = "income"
 SPLIT = "split"
@@ -45,7 +45,7 @@ class Dataset:
     --------
     >>> from pcqr import Schema
     >>> from pcqr.datasets import Dataset
-    >>> from pcqr.schema import Column
+    >>> from pcqr.data.schema import Column
     >>> import numpy as np
     >>> X, y = np.array([[25.0], [61.0]]), np.array([0, 1], dtype=np.int8)
     >>> Dataset(X, y, X, y, Schema((Column("age"),)), ("well", "ill")).feature_names

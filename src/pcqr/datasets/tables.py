@@ -20,11 +20,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, cast
 
+from pcqr.data.schema.table import arrow, check_header, csv_line, of_the_table, raise_alone, reading_parquet, unescaped
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import replacing
-from pcqr.schema.parquet import arrow, of_the_table, raise_alone, reading_parquet
-from pcqr.schema.spreadsheets import csv_line, unescaped
-from pcqr.schema.table import check_header
 
 Columns = dict[str, Sequence[Any]]
 

@@ -5,7 +5,7 @@ from pcqr.hypotheses.finite import Finite
 from pcqr.hypotheses.halfspaces import Halfspaces
 from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.learners.estimators import Estimators
-from pcqr.hypotheses.learners.together import LogisticTeachers, TreeTeachers
+from pcqr.hypotheses.learners.growth import LogisticTeachers, TreeTeachers
 from pcqr.hypotheses.rectangles import Rectangles
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds

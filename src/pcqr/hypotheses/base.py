@@ -1,13 +1,4 @@
-"""What every hypothesis class offers, and the checks that its methods share.
-
-The law of `sample` is P(h) ∝ e^{−η · mistakes(h; X, y)} over the members of the class, η = `inverse_temperature`.
-Which members there are depends on `public`:
-
-* `public=None`: one member for each dichotomy of the (private) points X. Then the draw may be used for
-  relabelling only; relabel-then-A costs 2·ln(1 + e^η) + ε_A (proofs/relabel.md).
-* `public=P`: one member for each dichotomy of the public points P, or a class fixed by declaration. The class
-  does not depend on the private data, so the drawn hypothesis itself is 2η-DP and may be published.
-"""
+"""What a plan needs to know of a class H: public numbers."""
 
 from __future__ import annotations
 
@@ -20,15 +11,105 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcqr.checks import check_integer, check_inverse_temperature
-from pcqr.documents import Document
-from pcqr.entropy import Entropy, resolve_entropy
+from pcqr.data.records import InMemory, Records
+from pcqr.data.records.arrays import Labels, Points, as_labels, as_points
+from pcqr.data.records.predicates import MOST_LABELS
+from pcqr.data.schema import Schema
 from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.combinatorics import Combinatorics
-from pcqr.noise import Chooser
-from pcqr.records import InMemory, Records
-from pcqr.records.arrays import Labels, Points, as_labels, as_points
-from pcqr.records.branching import MOST_LABELS
-from pcqr.schema import Schema
+from pcqr.privacy.entropy import Entropy, resolve_entropy
+from pcqr.privacy.noise import Chooser
+from pcqr.serialization import Document
+
+
+class Combinatorics(ABC):
+    """What a plan needs to know of a class H of binary classifiers: public numbers, and nothing to run."""
+
+    features: int | None = None
+    """Number of columns that the class is defined on; None for any number."""
+
+    labels: int = 2
+    """Number of classes C; labels are 0, …, C−1."""
+
+    @property
+    def largest_support(self) -> int | None:
+        """The most points whose dichotomies a draw can hold in memory; None for no limit.
+
+        A refusal must not depend on how many of the private points are distinct, so the limit is on their number.
+        """
+        return None
+
+    @property
+    @abstractmethod
+    def vc_dimension(self) -> int:
+        """VC dimension, or for stumps and finite classes a bound on it."""
+
+    @property
+    def switches(self) -> int | None:
+        """For classes on the line, how often a label changes at most on the way from −∞, where it is 0, to +∞.
+
+        A class that says so also promises that `learn`, wherever it makes no mistake, gives every x the label of a
+        neighbouring record: one with no other record strictly between it and x. None for all other classes.
+        """
+        return None
+
+    @property
+    def boundaries(self) -> int:
+        """At how many cuts a member typically changes its label. Only the planner's estimates use it, no bound."""
+        return self.switches or self.vc_dimension
+
+    @property
+    def estimated_dimension(self) -> int:
+        """d in the planner's estimates of how often teachers err on labels as they are. No bound uses it."""
+        return self.vc_dimension
+
+    def vc_bound(self, features: int) -> int:  # noqa: ARG002
+        """A bound on the VC dimension on tables with `features` columns, where that depends on them."""
+        return self.vc_dimension
+
+    @property
+    def is_fixed(self) -> bool:
+        """True when the members are the same whatever the records are (declared cuts, a finite list)."""
+        return False
+
+    @property
+    def log_size(self) -> float | None:
+        """ln |H| for a finite class, else None."""
+        return None
+
+    @abstractmethod
+    def log_growth(self, count: int, features: int = 1) -> float:
+        """ln of a bound on the number of members on `count` points with `features` columns."""
+
+    def log_rarity(self, count: int, features: int = 1) -> float:
+        """ln of a bound on 1/π: a draw at η = 0 gives every dichotomy of `count` points a probability of at least π.
+
+        `log_growth` where all members are equally likely; a class with another prior has a larger one.
+        """
+        return self.log_growth(count, features)
+
+    @abstractmethod
+    def log_probability_error(
+        self, records: int, inverse_temperature: float, *, features: int = 1, public: int | None = None
+    ) -> float:
+        """A bound on |ln p̃(h) − ln p(h)|, p̃ the law that float64 arithmetic makes the sampler draw from.
+
+        A function of public numbers: `records` = n, η = `inverse_temperature`, `features` columns and, when the
+        members come from public points, their number `public`. Neighbours each move by it, so twice this is
+        added to ε (proofs/weighted_choice.md).
+        """
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What every hypothesis class offers, and the checks that its methods share.
+#
+# The law of `sample` is P(h) ∝ e^{−η · mistakes(h; X, y)} over the members of the class, η = `inverse_temperature`.
+# Which members there are depends on `public`:
+#
+# * `public=None`: one member for each dichotomy of the (private) points X. Then the draw may be used for
+#   relabelling only; relabel-then-A costs 2·ln(1 + e^η) + ε_A (proofs/relabel.md).
+# * `public=P`: one member for each dichotomy of the public points P, or a class fixed by declaration. The class
+#   does not depend on the private data, so the drawn hypothesis itself is 2η-DP and may be published.
+
 
 __all__ = [
     "LARGEST_EXPONENT",
@@ -54,8 +135,8 @@ class Hypothesis(Document, ABC):
     Every member of a class in `pcqr.hypotheses` is one. A classifier of your own needs `predict` alone.
 
     `to_json` writes it down and `Hypothesis.from_json` reads one of any class; a class of your own needs a tag for that
-    (`pcqr.documents.register`). A published hypothesis is public, and so is its document. A teacher is a hypothesis,
-    too: it is secret, and its document is as secret as it.
+    (`pcqr.serialization.register`). A published hypothesis is public, and so is its document. A teacher is a
+    hypothesis, too: it is secret, and its document is as secret as it.
 
     Examples
     --------
@@ -277,7 +358,7 @@ class HypothesisClass(Combinatorics):
         public: ArrayLike | None = None,
         entropy: Entropy | int | None = None,
     ) -> Draw:
-        """`draw` from a source of records, wherever they lie (`pcqr.records`)."""
+        """`draw` from a source of records, wherever they lie (`pcqr.data.records`)."""
         self.check_source(records)
         check_inverse_temperature(inverse_temperature)
         if inverse_temperature * records.size > LARGEST_EXPONENT:

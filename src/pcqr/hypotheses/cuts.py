@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.hypotheses.base import Labels
-from pcqr.noise import FloatArray
+from pcqr.privacy.noise import FloatArray
 
 IntArray = NDArray[np.int64]
 

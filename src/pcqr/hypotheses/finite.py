@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pcqr.checks import check_integer
+from pcqr.data.records import InMemory, Records
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
 from pcqr.hypotheses.cuts import IntArray, log_weights
-from pcqr.noise import UNIT_ROUNDOFF, Chooser
-from pcqr.records import InMemory, Records
+from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser
 
 
 @runtime_checkable

@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike
 from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
-from pcqr.hypotheses.committees.base import Arrays
-from pcqr.hypotheses.committees.borders import TeachesBorders
-from pcqr.hypotheses.committees.parts import PartGroups
+from pcqr.hypotheses.committees.training import Arrays, PartGroups, TeachesBorders
 from pcqr.hypotheses.cuts import IntArray, group_counts, log_weights
-from pcqr.noise import UNIT_ROUNDOFF, Chooser, FloatArray
+from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser, FloatArray
 
 _ENUMERATION_LIMIT = 100
 

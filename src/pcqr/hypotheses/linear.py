@@ -1,4 +1,4 @@
-"""The published linear classifier: θ·φ(x), φ the public integer feature map of `pcqr.records.feature_map`.
+"""The published linear classifier: θ·φ(x), φ the public integer feature map of `pcqr.data.records.feature_map`.
 
 What is published are the weights after the noise. Those of the dense part are rounded to multiples of 2⁻²⁰, those of
 cells, of which there may be millions, to 8 bits with one scale for each block: the noise in them is far larger. A
@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pcqr.checks import check_integer
-from pcqr.documents.packing import packed, unpacked
+from pcqr.data.records.arrays import as_points
+from pcqr.data.records.feature_map import WHOLE_SHARE, FeatureMap
+from pcqr.data.records.gradient_sums import GRID, on_grid
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import MOST_LABELS, Hypothesis, Labels, Points
-from pcqr.records.arrays import as_points
-from pcqr.records.feature_map import WHOLE_SHARE, FeatureMap
-from pcqr.records.gradient_sums import GRID, on_grid
+from pcqr.serialization.codec import packed, unpacked
 
 Floats = NDArray[np.float64]
 Cells = NDArray[np.int8]
@@ -56,7 +56,7 @@ class LinearClassifier(Hypothesis):
     scales : tuple of float
         One number ≥ 0 for each block.
     cells : str
-        All integers of the cells, block after block and fern after fern, as `pcqr.documents.packing.packed` has them.
+        All integers of the cells, block after block and fern after fern, as `pcqr.serialization.codec.packed` has them.
 
     Raises
     ------

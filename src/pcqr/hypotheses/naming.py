@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcqr.hypotheses.combinatorics import Combinatorics
+from pcqr.hypotheses.base import Combinatorics
 from pcqr.hypotheses.halfspaces import Halfspaces
 from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.rectangles import Rectangles

@@ -13,11 +13,9 @@ from pcqr.checks import check_integer
 from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
-from pcqr.hypotheses.committees.base import Arrays
-from pcqr.hypotheses.committees.borders import TeachesBorders
-from pcqr.hypotheses.committees.parts import PartGroups
+from pcqr.hypotheses.committees.training import Arrays, PartGroups, TeachesBorders
 from pcqr.hypotheses.cuts import Groups, IntArray, cell_counts, group_counts, log_weights
-from pcqr.noise import UNIT_ROUNDOFF, Chooser, FloatArray
+from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser, FloatArray
 
 Cuts = tuple[float, ...]
 

@@ -18,12 +18,7 @@ by default.
 (True, False)
 """
 
-from pcqr.mechanisms.exponential import (
-    Selection,
-    exponential_guarantee,
-    exponential_mechanism,
-    inverse_temperature_for,
-)
+from pcqr.mechanisms.exponential import Selection, exponential_guarantee, exponential_mechanism, inverse_temperature_for
 from pcqr.mechanisms.histogram import NoisyHistogram
 from pcqr.mechanisms.relabelling import relabel_cost, relabel_guarantee
 from pcqr.mechanisms.sparse_vector import (
@@ -35,8 +30,7 @@ from pcqr.mechanisms.sparse_vector import (
     SparseVector,
     calibrated_sparse_vector,
 )
-from pcqr.mechanisms.stability import StabilityTest
-from pcqr.mechanisms.votes import distance_to_instability, plurality
+from pcqr.mechanisms.stability import StabilityTest, distance_to_instability, plurality
 
 __all__ = [
     "CalibratedSparseVector",

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from pcqr.checks import check_inverse_temperature, check_positive
-from pcqr.entropy import Entropy, resolve_entropy
+from pcqr.data.records import Records
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Combinatorics, Hypothesis, HypothesisClass
-from pcqr.records import Records
+from pcqr.privacy.entropy import Entropy, resolve_entropy
+from pcqr.privacy.guarantee import Guarantee, rounded_up
 
 PUBLIC_POINTS = "the public points are known to all and hold nothing private"
 
@@ -34,7 +34,7 @@ class Selection:
     --------
     >>> from pcqr.hypotheses import Stumps
     >>> from pcqr.mechanisms import Selection, exponential_mechanism
-    >>> from pcqr.records import InMemory
+    >>> from pcqr.data.records import InMemory
     >>> drawn = exponential_mechanism(Stumps(cuts=[0.5]), InMemory([[0], [1]], [0, 1]), inverse_temperature=0.25)
     >>> isinstance(drawn, Selection), round(drawn.guarantee.epsilon, 6)
     (True, 0.5)
@@ -90,7 +90,7 @@ def exponential_mechanism(
     >>> import numpy as np
     >>> from pcqr.hypotheses import Thresholds
     >>> from pcqr.mechanisms import exponential_mechanism
-    >>> from pcqr.records import InMemory
+    >>> from pcqr.data.records import InMemory
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(0, 10, size=(1_000, 1))
     >>> records = InMemory(X, X[:, 0] > 6)

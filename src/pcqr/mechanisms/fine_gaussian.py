@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pcqr.accounting.gaussian import LARGEST_EPSILON, gaussian_delta
 from pcqr.checks import check_integer, check_positive
-from pcqr.guarantee import ROUNDING, rounded_up
+from pcqr.privacy.accounting.gaussian import LARGEST_EPSILON, gaussian_delta
+from pcqr.privacy.guarantee import ROUNDING, rounded_up
 
 
 def fine_gaussian_delta(

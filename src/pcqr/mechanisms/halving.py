@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.entropy import Entropy
-from pcqr.guarantee import rounded_up
-from pcqr.noise import IntegerArray, weighted_choice
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import rounded_up
+from pcqr.privacy.noise import IntegerArray, weighted_choice
 
 _MANTISSA_BITS, _KEPT_BITS = 52, 44
 _FINITE = 2047

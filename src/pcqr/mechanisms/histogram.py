@@ -8,9 +8,9 @@ from math import exp, expm1
 from typing import Self
 
 from pcqr.checks import check_positive, keep_plain
-from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee, rounded_up
-from pcqr.noise import IntegerArray, check_scale, discrete_laplaces
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee, rounded_up
+from pcqr.privacy.noise import IntegerArray, check_scale, discrete_laplaces
 
 
 @dataclass(frozen=True)

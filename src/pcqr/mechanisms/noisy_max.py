@@ -1,6 +1,7 @@
 """The noisy majority of two or more labels: every query gets an answer, and every answer is paid for.
 
-Three forms, each a frozen set of parameters that describes one answer as an event of `pcqr.accounting` and draws it:
+Three forms, each a frozen set of parameters that describes one answer as an event of `pcqr.privacy.accounting` and
+draws it:
 
 * `GaussianMax`, after GNMax (Papernot, Song, Mironov, Raghunathan, Talwar, Erlingsson 2018): Gaussian noise on counts.
 * `LaplaceMax`, after LNMax (Papernot, Abadi, Erlingsson, Goodfellow, Talwar 2017): Laplace noise on every count.
@@ -19,13 +20,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
 from pcqr.checks import check_positive, keep_plain
-from pcqr.documents import Document
-from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.guarantee import rounded_up
-from pcqr.noise import (
+from pcqr.privacy.accounting import BoundedRangeEvent, DiscreteGaussianEvent, PureEvent
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import rounded_up
+from pcqr.privacy.noise import (
     LARGEST_SCALE,
     UNIT_ROUNDOFF,
     check_scale,
@@ -34,6 +34,7 @@ from pcqr.noise import (
     discrete_laplaces,
     weighted_choice,
 )
+from pcqr.serialization import Document
 
 Counts = NDArray[np.int64]
 """The votes for each label. **Private.**"""

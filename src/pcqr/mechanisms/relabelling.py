@@ -11,8 +11,8 @@ import math
 from dataclasses import replace
 
 from pcqr.checks import check_inverse_temperature
-from pcqr.guarantee import Guarantee, rounded_up
 from pcqr.hypotheses.base import Combinatorics
+from pcqr.privacy.guarantee import Guarantee, rounded_up
 
 
 def relabel_cost(inverse_temperature: float, *, fixed: bool) -> float:

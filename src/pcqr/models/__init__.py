@@ -4,8 +4,7 @@ from pcqr.models.importance import Importance, Importances, importances
 from pcqr.models.kind import with_prior
 from pcqr.models.provenance import Provenance
 from pcqr.models.published import PublishedModel
-from pcqr.models.score import PrivateScore
-from pcqr.models.score_intervals import Estimate
+from pcqr.models.score import Estimate, PrivateScore
 from pcqr.models.words import in_words
 
 __all__ = [

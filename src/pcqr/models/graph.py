@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.schema import Column, Schema
+from pcqr.data.schema.reading import FIRST_DAY, LAST_DAY, MISSING_TEXTS, read, spellings
 from pcqr.errors import MissingExtra
 from pcqr.models.vocabulary import LabelName
-from pcqr.records.branching import Leaf, Split
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Schema
-from pcqr.schema.reading import FIRST_DAY, LAST_DAY, MISSING_TEXTS, read, spellings
 
 ARRAY, LABEL, PROBABILITIES = "X", "label", "probabilities"
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8

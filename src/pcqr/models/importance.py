@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcqr.checks import check_integer
-from pcqr.drawing import BODY, INK, LINE, MUTED, PUBLISHED, TINY, fitted
-from pcqr.entropy import SeededEntropy
+from pcqr.data.records.arrays import Points
 from pcqr.errors import ParameterError
-from pcqr.models.canvas import Block, Caption, stacked, text_block, write, write_page
 from pcqr.models.effects import chosen_rows, columns_of
 from pcqr.models.kind import ScoredKind
+from pcqr.models.pictures import Block, Caption, stacked, text_block, write, write_page
 from pcqr.models.vocabulary import printable
-from pcqr.plan import counted
-from pcqr.records.arrays import Points
+from pcqr.plotting.axes import BODY, INK, LINE, MUTED, PUBLISHED, TINY, fitted
+from pcqr.privacy.entropy import SeededEntropy
+from pcqr.releases.protocol.answers import counted
 
 if TYPE_CHECKING:
     from pcqr.models.published import PublishedModel
@@ -156,7 +156,7 @@ def importances(model: PublishedModel, X: Any, *, repeats: int = REPEATS, seed: 
     >>> from pcqr import Guarantee, Schema
     >>> from pcqr.hypotheses import Stumps
     >>> from pcqr.models import PublishedModel, importances
-    >>> from pcqr.schema import Column
+    >>> from pcqr.data.schema import Column
     >>> stump = Stumps().learn([[38.5, 1], [39.1, 0], [36.6, 1], [36.9, 0]], [1, 1, 0, 0])
     >>> schema = Schema((Column("temperature"), Column("smoker")))
     >>> model = PublishedModel(stump, ("well", "ill"), schema, Guarantee(1.0))

@@ -10,14 +10,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.schema import Schema
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, Points
-from pcqr.models.canvas import Caption
 from pcqr.models.effects import Effects
 from pcqr.models.graph import Graph
+from pcqr.models.pictures import Caption
 from pcqr.models.vocabulary import Vocabulary
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Schema
 
 H = TypeVar("H", bound=Hypothesis)
 

@@ -12,7 +12,7 @@ from pcqr.errors import ParameterError
 from pcqr.models.kind import Kind
 from pcqr.models.linear import LinearKind
 from pcqr.models.regions import ConstantKind, HalfspaceKind, IntervalKind, IntervalUnionKind, RectangleKind
-from pcqr.models.tree_kinds import DecisionTreeKind, ScoredTreeKind, StumpKind, ThresholdKind
+from pcqr.models.trees import DecisionTreeKind, ScoredTreeKind, StumpKind, ThresholdKind
 
 KINDS: tuple[Kind[Any], ...] = (
     DecisionTreeKind(),

@@ -12,18 +12,21 @@ from typing import Any, Protocol
 import numpy as np
 
 import pcqr
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.records.vectors import PredicateVectors
+from pcqr.data.schema import Column, Schema
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.naming import name_of
-from pcqr.models.linear_tree import asked_of_columns
+from pcqr.models.linear import asked_of_columns
 from pcqr.models.provenance import Provenance
-from pcqr.plan import Context, DrawStage, LeafCountsStage, Plan, Sequence, UniversalPlan
-from pcqr.plan.composition import parts_of
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import PredicateVectors
-from pcqr.schema import Column, Schema
+from pcqr.privacy.composition import Context, Sequence, parts_of
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.classifier.plan import LeafCountsStage
+from pcqr.releases.protocol.plan import Plan
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.universal.plan import UniversalPlan
 
 _ONE_OF = {"stages": "step", "options": "option"}
 

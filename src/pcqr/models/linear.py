@@ -1,11 +1,9 @@
-"""Linear classifiers as published models: a scorecard for sums over questions, main effects for all others.
-
-What a tree beside a linear classifier says moves with many columns at once, so that one is no sum over them.
-"""
+"""The JSON of linear classifiers: questions by name, and numbers as packed texts (`pcqr.serialization.codec`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,26 +11,441 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcqr.data.records.directions import LARGEST_COORDINATE, USUAL_NORM, Directions
+from pcqr.data.records.feature_map import MOST_DEPTH, MOST_FERNS, WHOLE_SHARE, FeatureMap, Ferns, label_predicates
+from pcqr.data.records.gradient_sums import GRID
+from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.records.vectors import LARGEST_COLUMN, UNIT, ColumnVectors, DenseVectors, PredicateVectors
+from pcqr.data.schema import Schema
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.models.canvas import Block, Caption, write_page
-from pcqr.models.effects import Effects, made_up_points, main_effects
-from pcqr.models.graph import Graph
+from pcqr.hypotheses.trees.tree import DecisionTree
+from pcqr.models.card import indented_rules, predicates_of
+from pcqr.models.effects import ROWS, Effects, Shape, chosen_rows, made_up_points, main_effects
+from pcqr.models.graph import PROBABILITIES, Graph, answers, sign_labels, tree_labels
 from pcqr.models.kind import ScoredKind
-from pcqr.models.linear_graph import linear_labels
-from pcqr.models.linear_json import describe_linear, restore_linear
-from pcqr.models.linear_tree import asked_of_columns, check_tree, tree_in_words, tree_lines, tree_worth
-from pcqr.models.panels import labels_block, shapes_block, speaking_for
-from pcqr.models.rules import predicates_of
+from pcqr.models.pictures import Block, Caption, labels_block, shapes_block, speaking_for, write_page
+from pcqr.models.possible import without_impossible
 from pcqr.models.scorecard import Sum, effect_table, question_table, scorecard, shapes_of, signed
-from pcqr.models.shapes import Shape
+from pcqr.models.trees import check_node, describe_node, describe_predicate, restore_node, restore_predicate
 from pcqr.models.vocabulary import Vocabulary
-from pcqr.plan import counted
-from pcqr.records.directions import USUAL_NORM
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import UNIT, ColumnVectors, PredicateVectors
-from pcqr.schema import Schema
+from pcqr.releases.protocol.answers import counted
+from pcqr.serialization.codec import packed, unpacked
+from pcqr.serialization.reading import read_count, read_integer, read_list, read_number, read_object, read_text, shown
+
+_KEYS = ("share", "dense", "ferns", "weights", "scales", "cells")
+TREE = "tree"
+"""The key of a tree beside the linear classifier, where there is one, and of the questions about what it says."""
+
+
+def describe_linear(linear: LinearClassifier, words: Vocabulary) -> dict[str, Any]:
+    """`weights` are integers of 32 bits, in units of 2⁻²⁰; `cells` of 8 bits, in units of `scales`."""
+    features = linear.feature_map
+    beside = {} if features.tree is None else {TREE: describe_node(features.tree, words)}
+    return beside | {
+        "share": features.share,
+        "dense": None if features.dense is None else _describe_dense(features.dense, words),
+        "ferns": None if features.ferns is None else _describe_ferns(features.ferns),
+        "weights": packed(np.rint(np.array(linear.weights) * GRID).astype(np.int32)),
+        "scales": list(linear.scales),
+        "cells": linear.cells,
+    }
+
+
+def restore_linear(value: object, where: str, words: Vocabulary) -> LinearClassifier:
+    """What `describe_linear` described; anything else is refused with its place."""
+    has_tree = isinstance(value, dict) and TREE in value
+    fields = read_object(value, where, (TREE, *_KEYS) if has_tree else _KEYS)
+    tree = _restore_tree(fields[TREE], f"{where}.{TREE}", words) if has_tree else None
+    dense = None if fields["dense"] is None else _restore_dense(fields["dense"], f"{where}.dense", words)
+    if _asks_tree(dense, words) != has_tree:
+        allowed = "questions, the last ones about the tree" if has_tree else "no question about a tree"
+        raise ParameterError(f"{where}.dense", allowed, "others")
+    ferns = None if fields["ferns"] is None else _restore_ferns(fields["ferns"], f"{where}.ferns", words)
+    if dense is None and ferns is None:
+        raise ParameterError(f"{where}.dense", "a dense part, where there are no ferns", None)
+    share = read_count(fields["share"], f"{where}.share")
+    listed = read_list(fields["scales"], f"{where}.scales")
+    scales = tuple(read_number(scale, f"{where}.scales[{place}]") for place, scale in enumerate(listed))
+    classes = len(words.classes)
+    try:
+        wider = ferns if ferns is None or tree is None else replace(ferns, features=len(words.features) + 1)
+        features = FeatureMap(dense, wider, share, tree)
+        shape = (1 if classes == 2 else classes, features.size)
+        weights = unpacked(fields["weights"], np.int32, shape, "weights") / GRID
+        cells = read_text(fields["cells"], "cells")
+        return LinearClassifier(features, classes, tuple(map(tuple, weights.tolist())), scales, cells)
+    except ParameterError as error:
+        raise ParameterError(f"{where}.{error.name}", error.allowed, error.received) from None
+
+
+def _restore_tree(value: object, where: str, words: Vocabulary) -> Split:
+    tree = restore_node(value, where, words)
+    if not isinstance(tree, Split):
+        raise ParameterError(where, "a tree that asks something", "a label alone")
+    return tree
+
+
+def _asks_tree(dense: PredicateVectors | ColumnVectors | None, words: Vocabulary) -> bool:
+    """Do the dense vectors have one more column than the points?"""
+    return dense is not None and dense.features > len(words.features)
+
+
+def _describe_dense(dense: DenseVectors, words: Vocabulary) -> dict[str, Any]:
+    through = dense.directions
+    directions = (
+        None if through is None else {"columns": through.columns, "shift": through.shift, "matrix": through.packed}
+    )
+    if isinstance(dense, ColumnVectors):
+        columns = [
+            {"feature": feature.name, "centre": centre, "scale": scale}
+            for feature, centre, scale in zip(words.features, dense.centres, dense.scales, strict=True)
+        ]
+        return {"constant": dense.constant, "columns": columns, "directions": directions}
+    if not isinstance(dense, PredicateVectors):
+        raise AssertionError("Dense vectors are of predicates or of columns.")
+    questions = [
+        _describe_asked(predicate, words) | {"yes": yes, "no": no}
+        for predicate, yes, no in zip(dense.predicates, dense.holding, dense.failing, strict=True)
+    ]
+    return {"constant": UNIT, "questions": questions, "directions": directions}
+
+
+def _restore_dense(value: object, where: str, words: Vocabulary) -> PredicateVectors | ColumnVectors:
+    kind = "columns" if isinstance(value, dict) and "columns" in value else "questions"
+    fields = read_object(value, where, ("constant", kind, "directions"))
+    listed = read_list(fields[kind], f"{where}.{kind}")
+    constant = read_integer(fields["constant"], f"{where}.constant")
+    try:
+        if kind == "columns":
+            centres, scales = _restored_columns(listed, f"{where}.columns", words)
+            directions = _restored_directions(fields["directions"], f"{where}.directions", len(listed))
+            return ColumnVectors(centres, scales, len(words.features), constant, directions)
+        if constant != UNIT:
+            raise ParameterError("constant", f"{UNIT}", constant)
+        here = [f"{where}.questions[{place}]" for place in range(len(listed))]
+        asked = [_restored_asked(entry, place, words) for entry, place in zip(listed, here, strict=True)]
+        predicates, yes, no = zip(*asked, strict=True) if asked else ((), (), ())
+        directions = _restored_directions(fields["directions"], f"{where}.directions", len(asked) + 1)
+        width = len(words.features)
+        about_tree = [place for place, predicate in enumerate(predicates) if predicate.feature == width]
+        expected = label_predicates(width, len(words.classes))
+        if about_tree and predicates[about_tree[0] :] != expected:
+            allowed = "asked about in the last questions, once for each label but the first"
+            raise ParameterError(f"{here[about_tree[0]]}.{TREE}", allowed, "elsewhere")
+        return PredicateVectors(predicates, yes, no, width + bool(about_tree), directions)
+    except ParameterError as error:
+        raise _placed(error, where) from None
+
+
+def _describe_asked(predicate: Predicate, words: Vocabulary) -> dict[str, Any]:
+    """Return {"feature": …, "above": …}, or {"tree": label}: does the tree say this label or a later one?"""
+    if predicate.feature < len(words.features):
+        return describe_predicate(predicate, words)
+    return {TREE: words.classes[math.ceil(predicate.cut)]}
+
+
+def _restored_asked(entry: object, where: str, words: Vocabulary) -> tuple[Predicate, int, int]:
+    """What is asked, and what yes and no are worth. The column after the last feature is what the tree says."""
+    if isinstance(entry, dict) and TREE in entry:
+        fields = read_object(entry, where, (TREE, "yes", "no"))
+        name = fields[TREE]
+        if not (label := words.label_of(name)):
+            later = ", ".join(map(repr, words.classes[1:]))
+            raise ParameterError(f"{where}.{TREE}", f"a label after the first: {later}", shown(name))
+        predicate = label_predicates(len(words.features), len(words.classes))[label - 1]
+    else:
+        fields = read_object(entry, where, ("feature", "above", "yes", "no"))
+        predicate = restore_predicate(fields, where, words)
+    return predicate, read_integer(fields["yes"], f"{where}.yes"), read_integer(fields["no"], f"{where}.no")
+
+
+def _restored_columns(listed: list[Any], where: str, words: Vocabulary) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The centres and scales of all features of the schema, in its order."""
+    if len(listed) != len(words.features):
+        raise ParameterError(where, f"one entry for each of {len(words.features)} features", f"{len(listed)} entries")
+    centres, scales = [], []
+    for place, (entry, feature) in enumerate(zip(listed, words.features, strict=True)):
+        here = f"{where}[{place}]"
+        fields = read_object(entry, here, ("feature", "centre", "scale"))
+        if fields["feature"] != feature.name:
+            raise ParameterError(f"{here}.feature", f"{feature.name!r}, as in the schema", fields["feature"])
+        centres.append(read_number(fields["centre"], f"{here}.centre"))
+        scales.append(read_number(fields["scale"], f"{here}.scale"))
+    return tuple(centres), tuple(scales)
+
+
+def _restored_directions(value: object, where: str, rows: int) -> Directions | None:
+    if value is None:
+        return None
+    fields = read_object(value, where, ("columns", "shift", "matrix"))
+    columns, shift = (read_count(fields[key], f"{where}.{key}") for key in ("columns", "shift"))
+    try:
+        return Directions(rows, columns, shift, read_text(fields["matrix"], f"{where}.matrix"))
+    except ParameterError as error:
+        raise _placed(error, where) from None
+
+
+def _describe_ferns(ferns: Ferns) -> dict[str, Any]:
+    """The questions fern by fern: the places of their features among those of the schema, and what is above."""
+    return {
+        "count": ferns.count,
+        "depth": ferns.depth,
+        "features": packed(np.array([predicate.feature for predicate in ferns.predicates], dtype=np.int32)),
+        "above": packed(np.array([predicate.cut for predicate in ferns.predicates], dtype=np.float64)),
+    }
+
+
+def _restore_ferns(value: object, where: str, words: Vocabulary) -> Ferns:
+    fields = read_object(value, where, ("count", "depth", "features", "above"))
+    count, depth = (read_count(fields[key], f"{where}.{key}") for key in ("count", "depth"))
+    if not 1 <= count <= MOST_FERNS or not 1 <= depth <= MOST_DEPTH:
+        raise ParameterError(f"{where}.count", f"1 to {MOST_FERNS} ferns of depth 1 to {MOST_DEPTH}", (count, depth))
+    features = unpacked(fields["features"], np.int32, (count * depth,), f"{where}.features").tolist()
+    cuts = unpacked(fields["above"], np.float64, (count * depth,), f"{where}.above").tolist()
+    try:
+        return Ferns(tuple(map(Predicate, features, cuts)), depth, len(words.features))
+    except ParameterError as error:
+        raise _placed(error, where) from None
+
+
+def _placed(error: ParameterError, where: str) -> ParameterError:
+    """The error, which says where in the file it is."""
+    name = error.name if error.name.startswith(where) else f"{where}.{error.name}"
+    return ParameterError(name, error.allowed, error.received)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The tree beside a linear classifier: what it is worth in the score, and how it is read aloud.
+
+
+_DECIMALS = 3
+
+
+def check_tree(linear: LinearClassifier, words: Vocabulary) -> None:
+    """Raise unless the last questions, and no others, are about the tree beside the linear classifier."""
+    features = linear.feature_map
+    if words.effects is not None and (words.effects.tree is None) != (features.tree is None):
+        raise ParameterError(
+            "effects.tree", "numbers for a linear classifier with a tree, and for no other", words.effects.tree
+        )
+    if features.tree is None:
+        return
+    check_node(features.tree, words)
+    ferned = () if features.ferns is None else features.ferns.predicates
+    asked = features.dense.predicates if isinstance(features.dense, PredicateVectors) else ()
+    about_tree = label_predicates(features.features, len(words.classes))
+    others = (*ferned, *asked[: -len(about_tree)])
+    if asked[-len(about_tree) :] != about_tree or asked_of_columns(linear, others) != others:
+        raise ParameterError(
+            "hypothesis", "a tree that the last questions are about, and no others", "another linear classifier"
+        )
+
+
+def asked_of_columns(linear: LinearClassifier, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
+    """Those that are about columns of the points, not about what the tree says."""
+    return tuple(predicate for predicate in predicates if predicate.feature < linear.feature_map.features)
+
+
+def tree_worth(linear: LinearClassifier, points: Points) -> tuple[float, ...] | None:
+    """Return the gain of each mean score when the tree gives its label to all points, and not another one.
+
+    With two labels there is one score, that of the second label. None where there is no tree.
+    """
+    if linear.feature_map.tree is None:
+        return None
+    rows, question = chosen_rows(points, ROWS), linear.feature_map.tree.predicate
+
+    def scores(label: int) -> NDArray[np.float64]:
+        always = Split(question, fails=Leaf(label), holds=Leaf(label))
+        said = replace(linear, feature_map=replace(linear.feature_map, tree=always))
+        found: NDArray[np.float64] = np.atleast_1d(said.decision_function(rows).mean(axis=0))
+        return found
+
+    means = np.array([scores(label) for label in range(linear.classes)])  # by what the tree says, by score
+    if linear.classes == 2:
+        return (float(means[1, 0] - means[0, 0]),)
+    others = (means.sum(axis=0) - means.diagonal()) / (linear.classes - 1)
+    return tuple((means.diagonal() - others).tolist())
+
+
+def tree_lines(linear: LinearClassifier, words: Vocabulary, effects: Effects) -> list[str]:
+    """What it is worth, and all that it asks; nothing where there is no tree. An empty line comes last."""
+    tree = linear.feature_map.tree
+    if tree is None:
+        return []
+
+    def says(label: int) -> str:
+        return f"the tree says {words.label(label)}"
+
+    root = without_impossible(DecisionTree(tree, linear.feature_map.features), words.schema).root
+    return [f"It asks the tree first. {_worth(words, effects)}", "", indented_rules(root, words, says), ""]
+
+
+def tree_in_words(linear: LinearClassifier, words: Vocabulary, effects: Effects) -> list[str]:
+    """The same in one line, for a picture of the columns."""
+    tree = linear.feature_map.tree
+    if tree is None:
+        return []
+    size = counted(len(list(predicates_of(tree))), "question")
+    return [f"A tree of {size} is asked first. {_worth(words, effects)}"]
+
+
+def _worth(words: Vocabulary, effects: Effects) -> str:
+    if effects.tree is None:
+        raise AssertionError("The effects of a linear classifier with a tree say what the tree is worth.")
+    rows = counted(effects.rows, "public row") if effects.rows else "rows that are made up"
+    if len(words.classes) == 2:
+        says, worth = f"That it says {words.label(1)} and not {words.label(0)}", signed(effects.tree[0], _DECIMALS)
+        return f"{says} is worth {worth} in the score, on average over {rows}."
+    each = (f"{words.label(label)} {signed(worth, _DECIMALS)}" for label, worth in enumerate(effects.tree))
+    return f"Its label gains in the score, on average over {rows}: {', '.join(each)}."
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A linear classifier as an ONNX graph: comparisons, a matrix product, a division by the norm, a look-up for ferns.
+#
+# What a tree beside it says of a record is one more column of the encoded table, which all the rest asks about.
+#
+# Everything before the last few operations is whole numbers that float64, or float32 for cells, holds exactly, so the
+# order in which a runtime adds up does not matter: margins are the numbers that Python computes.
+
+
+_HALF = 2.0**15
+
+Floats = NDArray[np.float64]
+
+
+def linear_labels(linear: LinearClassifier, graph: Graph) -> str:
+    """Labels; the probabilities become an output of their own."""
+    tree = linear.feature_map.tree
+    columns = graph.table if tree is None else _with_label(tree, graph)
+    parts = [
+        part for part in (_dense_part(linear, graph, columns), _cell_part(linear, graph, columns)) if part is not None
+    ]
+    margins = parts[0] if len(parts) == 1 else graph.add("Add", *parts)
+    compared = margins
+    if linear.classes == 2:  # the first class has a margin of 0
+        zero = graph.add("Sub", margins, margins)
+        compared = graph.add("Concat", zero, margins, axis=1)
+    probabilities = _probabilities(compared, graph, several=linear.classes > 2)
+    graph.add_output(PROBABILITIES, probabilities, "DOUBLE", [linear.classes])
+    if linear.classes == 2:
+        return sign_labels(graph.add("Squeeze", margins, graph.constant("INT64", [1], [1])), graph)
+    return graph.add("ArgMax", margins, axis=1, keepdims=0)
+
+
+def _probabilities(margins: str, graph: Graph, *, several: bool) -> str:
+    """See `LinearClassifier.predict_proba`."""
+    q = graph.add("Softmax", margins, axis=1)
+    one, half = graph.array(np.array([1.0])), graph.array(np.array([0.5]))
+    lengths = graph.add("Sub", one, q)
+    if several:
+        squares = graph.add("Add", graph.add("Sub", lengths, q), graph.add("ReduceSumSquare", q, axes=[1], keepdims=1))
+        lengths = graph.add("Sqrt", graph.add("Max", squares, graph.array(np.array([0.0]))))
+    weighed = graph.add("Mul", q, graph.add("Max", lengths, half))
+    return graph.add("Div", weighed, graph.add("ReduceSum", weighed, graph.constant("INT64", [1], [1]), keepdims=1))
+
+
+def _with_label(tree: Split, graph: Graph) -> str:
+    """Return the columns of the encoded table, and the tree's label as a number."""
+    said = graph.add("Cast", tree_labels(tree, graph), to=graph.type("DOUBLE"))
+    return graph.add("Concat", graph.table, graph.add("Unsqueeze", said, graph.constant("INT64", [1], [1])), axis=1)
+
+
+def _dense_part(linear: LinearClassifier, graph: Graph, columns: str) -> str | None:
+    """√(share)·v·θ/‖v‖, with θ as a high and a low part, as `LinearClassifier` has it."""
+    dense = linear.feature_map.dense
+    if dense is None:
+        return None
+    if isinstance(dense, PredicateVectors):
+        vectors, constant = _predicate_vectors(dense, graph, columns)
+    else:
+        vectors, constant = _column_vectors(dense, graph, columns)
+    whole = np.array(linear.weights).T * GRID
+    high = np.floor(whole / _HALF)
+    products = []
+    for part in (high, whole - high * _HALF):
+        rows = part if constant is None else part[:-1]
+        product = graph.add("MatMul", vectors, graph.array(rows))
+        products.append(product if constant is None else graph.add("Add", product, graph.array(constant * part[-1])))
+    squares = graph.add("ReduceSumSquare", vectors, axes=[1], keepdims=1)
+    least = graph.array(np.array([1.0 if constant is None else float(constant) ** 2]))
+    norms = graph.add("Sqrt", graph.add("Max" if constant is None else "Add", squares, least))
+    product = graph.add("Add", graph.add("Mul", products[0], graph.array(np.array([_HALF]))), products[1])
+    factor = math.sqrt(linear.feature_map.share / WHOLE_SHARE) / GRID
+    return graph.add("Div", graph.add("Mul", graph.array(np.array([factor])), product), norms)
+
+
+def _predicate_vectors(dense: PredicateVectors, graph: Graph, columns: str) -> tuple[str, int | None]:
+    """(v, None), or (v less its last coordinate, which is a constant, and that constant)."""
+    holds = answers(dense.predicates, graph, columns)
+    holding, failing = np.array(dense.holding, dtype=np.float64), np.array(dense.failing, dtype=np.float64)
+    if dense.directions is None:
+        return graph.add("Where", holds, graph.array(holding), graph.array(failing)), UNIT
+    matrix = dense.directions.matrix.astype(np.float64)
+    held = graph.add("Cast", holds, to=graph.type("DOUBLE"))
+    gained = graph.add("MatMul", held, graph.array((holding - failing)[:, None] * matrix[:-1]))
+    start = graph.array(failing @ matrix[:-1] + UNIT * matrix[-1])
+    return _shifted(graph.add("Add", gained, start), dense.directions, graph), None
+
+
+def _column_vectors(dense: ColumnVectors, graph: Graph, columns: str) -> tuple[str, int]:
+    """v less its last coordinate, which is a constant, and that constant."""
+    largest = float(np.finfo(np.float64).max)
+    order = [graph.place(feature) for feature in range(len(dense.centres))]
+    if order != sorted(order):
+        columns = graph.add("Gather", columns, graph.array(np.array(order)), axis=1)
+    moved = _clipped(graph.add("Sub", columns, graph.array(np.array(dense.centres))), largest, graph)
+    scaled = _clipped(graph.add("Mul", moved, graph.array(np.array(dense.scales))), float(LARGEST_COLUMN), graph)
+    entries = graph.add("Round", scaled)
+    if dense.directions is None:
+        return entries, dense.constant
+    seen = graph.add("MatMul", entries, graph.array(dense.directions.matrix.astype(np.float64)))
+    return _shifted(seen, dense.directions, graph), dense.constant
+
+
+def _shifted(seen: str, directions: Directions, graph: Graph) -> str:
+    """⌊·/2^shift⌋, cut to 16 bits."""
+    lowered = graph.add("Floor", graph.add("Mul", seen, graph.array(np.array([2.0**-directions.shift]))))
+    return _clipped(lowered, float(LARGEST_COORDINATE), graph)
+
+
+def _clipped(values: str, most: float, graph: Graph) -> str:
+    return graph.add("Clip", values, graph.constant("DOUBLE", [-most], []), graph.constant("DOUBLE", [most], []))
+
+
+def _cell_part(linear: LinearClassifier, graph: Graph, columns: str) -> str | None:
+    """The answers of a fern as bits of a number, which is a place in the table of its cells.
+
+    Records lie in columns here: whole rows are then copied, compared and multiplied, which runtimes do much faster.
+    """
+    ferns = linear.feature_map.ferns
+    if ferns is None:
+        return None
+    features = graph.array(np.array([graph.place(predicate.feature) for predicate in ferns.predicates]))
+    cuts = graph.array(np.array([[predicate.cut] for predicate in ferns.predicates]))
+    asked = graph.add("Gather", graph.add("Transpose", columns, perm=[1, 0]), features, axis=0)
+    held = graph.add("Cast", graph.add("Greater", asked, cuts), to=graph.type("FLOAT"))
+    by_fern = graph.add("Reshape", held, graph.constant("INT64", [ferns.count, ferns.depth, -1], [3]))
+    bits = graph.array((1 << np.arange(ferns.depth)[::-1]).astype(np.float32)[None])
+    cells = graph.add("Squeeze", graph.add("MatMul", bits, by_fern), graph.constant("INT64", [1], [1]))
+    starts = graph.array((np.arange(ferns.count) << ferns.depth)[:, None])
+    places = graph.add("Add", graph.add("Cast", cells, to=graph.type("INT64")), starts)
+    table = np.ascontiguousarray(linear.tables.reshape(linear.blocks, -1).T)
+    numbers = graph.add("Cast", graph.add("Gather", graph.array(table), places, axis=0), to=graph.type("FLOAT"))
+    totals = graph.add("ReduceSum", numbers, graph.constant("INT64", [0], [1]), keepdims=0)
+    factor = math.sqrt((WHOLE_SHARE - linear.feature_map.share) / (WHOLE_SHARE * ferns.count))
+    whole = graph.add("Cast", totals, to=graph.type("DOUBLE"))
+    return graph.add("Mul", graph.array(factor * np.array(linear.scales)), whole)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Linear classifiers as published models: a scorecard for sums over questions, main effects for all others.
+#
+# What a tree beside a linear classifier says moves with many columns at once, so that one is no sum over them.
+
 
 _TREE_DRAWN = "The tree beside it is one random draw: which questions it asks says little about which matter."
 

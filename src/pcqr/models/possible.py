@@ -10,9 +10,9 @@ import math
 import sys
 from collections.abc import Mapping
 
+from pcqr.data.records.predicates import Leaf, Split
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.records.branching import Leaf, Split
-from pcqr.schema import Column, Schema
 
 Range = tuple[float, float]
 """Lowest and highest value, both possible."""

@@ -1,17 +1,49 @@
-"""Where a model comes from, in public facts alone."""
+"""The guarantee of a model, as its file says it and as it stands under its picture."""
 
 from __future__ import annotations
 
+import json
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from pcqr.checks import check_integer, check_inverse_temperature
-from pcqr.documents.reading import read_count, read_list, read_number, read_object, read_setting, read_text
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.schema import Schema
 from pcqr.errors import ParameterError
+from pcqr.models.effects import Effects
+from pcqr.models.kinds import kind_named
+from pcqr.models.pictures import Caption
 from pcqr.models.trees import describe_predicate, restore_predicate
-from pcqr.models.vocabulary import Vocabulary
-from pcqr.records.predicates import Predicate
+from pcqr.models.vocabulary import Vocabulary, checked_classes, printable
+from pcqr.privacy.guarantee import Guarantee, assumed
+from pcqr.privacy.unit import PERSON, RECORD
+from pcqr.serialization.reading import parse, read_count, read_list, read_number, read_object, read_setting, read_text
+
+if TYPE_CHECKING:
+    from pcqr.models.published import PublishedModel
+
+
+UNITS = (RECORD, PERSON)
+"""Whom a published model protects."""
+
+
+def describe_guarantee(guarantee: Guarantee, newest: int) -> dict[str, Any]:
+    """All versions so far, up to the `newest`, say the adjacency in words: that of records, or of persons."""
+    if guarantee.unit not in UNITS:
+        raise ParameterError("guarantee.unit", f"RECORD or PERSON in a model file of version {newest}", guarantee.unit)
+    return guarantee.facts()
+
+
+def caption(title: str, guarantee: Guarantee) -> Caption:
+    """What stands around a picture: its title, the promise and what it takes to be public."""
+    promised = str(replace(guarantee, assumptions=(), is_charged=None))
+    lines = (printable(line) for each in guarantee.assumptions for line in assumed([each]))
+    return Caption(title, (promised[0].upper() + promised[1:], *lines), warning=not guarantee.is_private)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Where a model comes from, in public facts alone.
 
 
 @dataclass(frozen=True)
@@ -119,3 +151,63 @@ class Provenance:
             versions=named("versions", read_text),
             settings=named("settings", read_setting),
         )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A model as JSON and back: what `model.json` holds.
+
+
+FORMAT, VERSIONS = "pcqr-model", (1, 3, 4, 5)
+DROPPED = 2
+"""The version of linear and boosted models, which were dropped before the first version of pcqr."""
+WITH_EFFECTS = 4
+"""The version whose models have a key for their main effects."""
+_KEYS = ("format", "version", "kind", "classes", "schema", "hypothesis", "guarantee", "provenance")
+
+
+def written(model: PublishedModel) -> str:
+    """See `PublishedModel.to_json`."""
+    document = {
+        "format": FORMAT,
+        "version": model.kind.version,
+        "kind": model.kind.name,
+        "classes": list(model.classes),
+        "schema": model.schema.to_dict(),
+        "hypothesis": model.kind.describe(model.hypothesis, model.vocabulary),
+        "guarantee": describe_guarantee(model.guarantee, VERSIONS[-1]),
+        "provenance": model.provenance.describe(model.vocabulary, model.kind.version),
+    }
+    if model.kind.version == WITH_EFFECTS:
+        document["effects"] = None if model.effects is None else model.effects.describe()
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def restored(text: str) -> dict[str, Any]:
+    """The arguments of the `PublishedModel` that `written` wrote; see `PublishedModel.from_json`."""
+    document = parse(text, "model")
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "something else")
+    version = document.get("version")
+    if type(version) is not int or version not in VERSIONS:
+        raise ParameterError(
+            "model.version",
+            f"{', '.join(map(str, VERSIONS[:-1]))} or {VERSIONS[-1]}, which this pcqr reads",
+            f"{version}, of the linear and boosted models that pcqr had before its first version"
+            if version == DROPPED
+            else version,
+        )
+    read_object(document, "model", (*_KEYS, "effects") if version == WITH_EFFECTS else _KEYS)
+    kind = kind_named(document["kind"], version)
+    classes = checked_classes(read_list(document["classes"], "model.classes"))
+    if not isinstance(document["schema"], dict):
+        raise ParameterError("model.schema", "an object with the key columns", type(document["schema"]).__name__)
+    words = Vocabulary(Schema.from_dict(document["schema"]), classes)
+    effects = document.get("effects")
+    return {
+        "hypothesis": kind.restore(document["hypothesis"], "model.hypothesis", words),
+        "classes": classes,
+        "schema": words.schema,
+        "guarantee": Guarantee.from_facts(document["guarantee"], "model.guarantee"),
+        "provenance": Provenance.restore(document["provenance"], "model.provenance", words, version),
+        "effects": None if effects is None else Effects.restore(effects, "model.effects", words),
+    }

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcqr.models.shapes import Shape, Values, column_shapes
+from pcqr.data.records.predicates import Predicate
+from pcqr.models.effects import Shape, Values, column_shapes
 from pcqr.models.vocabulary import Vocabulary, printable
-from pcqr.records.predicates import Predicate
 
 _DIGITS = 4
 """Significant digits of the largest points."""

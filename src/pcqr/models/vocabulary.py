@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pcqr.data.records.predicates import Leaf, Predicate
+from pcqr.data.schema import Column, Feature, Schema
+from pcqr.data.schema.cells import is_unicode
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import MOST_LABELS
-from pcqr.records.branching import Leaf
-from pcqr.records.predicates import Predicate
-from pcqr.schema import Column, Feature, Schema
-from pcqr.schema.cells import is_unicode
 
 if TYPE_CHECKING:
     from pcqr.models.effects import Effects
+
 
 LabelName = str | int | float | bool
 

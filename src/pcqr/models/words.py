@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.finite import Member
 from pcqr.models.kinds import kind_of
 from pcqr.models.vocabulary import LabelName, Vocabulary
-from pcqr.schema import Column, Schema
 
 
 def in_words(hypothesis: Hypothesis, columns: Schema | Sequence[str], classes: Sequence[LabelName] = (0, 1)) -> str:

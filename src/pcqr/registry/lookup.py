@@ -1,12 +1,106 @@
-"""Finding, adding and taking back entries."""
+"""The entries themselves. A new peer is one line here, or one call of `pcqr.registry.register`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pcqr.errors import ParameterError
-from pcqr.registry.entries import Algorithm, Entry, HypothesisFamily, resolve
-from pcqr.registry.known import ALGORITHMS, CLASSES
+from pcqr.registry.entries import Algorithm, Entry, HypothesisFamily, Reference, resolve
+
+ALGORITHMS: list[Reference] = [
+    Algorithm(
+        name="PrivateClassifier",
+        estimator="pcqr.releases.classifier.estimator:PrivateClassifier",
+        words="publishes a tree or a linear classifier at once",
+        strength="it answers every query, however many, and nothing can be left unanswered",
+        proof="plans",
+        further=("linear", "sspp"),
+        command="pcqr publish --delta",
+        publishes=True,
+    ),
+    Algorithm(
+        name="SSPP",
+        estimator="pcqr.releases.semi_private.estimator:SemiPrivateLearner",
+        words="publishes one hypothesis at once, drawn from a public class; pure ε",
+        strength="it publishes at once, has no unstable answers and spends no δ",
+        proof="sspp",
+        planner="pcqr.advice.question:plan_sspp",
+        expected="pcqr.advice.question:sspp_expected",
+        command="pcqr publish (trees)",
+        publishes=True,
+        pure=True,
+    ),
+    Algorithm(
+        name="UnvPrivCl",
+        estimator="pcqr.releases.universal.estimator:UniversalRelease",
+        words="publishes a classifier at once, or, with a class of your own, after votes of relabelled teachers",
+        strength="it answers like AgPrivCl and then publishes a classifier that answers for ever",
+        proof="unv_priv_cl",
+        planner="pcqr.advice.question:plan_unv_priv_cl",
+        expected="pcqr.advice.question:unv_priv_cl_expected",
+        option="universal",
+        publishes=True,
+    ),
+    Algorithm(
+        name="AgPrivCl",
+        estimator="pcqr.releases.agnostic.estimator:AgnosticRelease",
+        words="answers by votes: tested for stability after relabelling, or with noise; by one draw from a fixed class",
+        strength="relabelling makes the teachers agree, so that few queries are unstable",
+        proof="ag_priv_cl",
+        planner="pcqr.advice.question:plan_ag_priv_cl",
+        option="agnostic",
+    ),
+    "pcqr.releases.multiparty:PARTIES",
+    "pcqr.releases.noisy_max:NOISY_MAX",
+    "pcqr.releases.knn:INDIVIDUAL_KNN",
+    "pcqr.releases.knn:PRIVATE_KNN",
+    "pcqr.releases.gibbs:GIBBS",
+    "pcqr.releases.confident:CONFIDENT_MAX",
+    "pcqr.releases.interactive:INTERACTIVE_MAX",
+    Algorithm(
+        name="SubSamp",
+        estimator="pcqr.releases.subsample.estimator:SubsampleAggregate",
+        words="answers by votes on the labels as they are, tested for stability or with noise",
+        strength="the teachers agree often enough on the labels as they are",
+        proof="sub_samp",
+        planner="pcqr.advice.question:plan_sub_samp",
+        option="subsamp",
+    ),
+]
+"""In the order in which near ties between them are decided: what is published at once, published later, abstains."""
+
+CLASSES: list[Reference] = [
+    HypothesisFamily(name="Thresholds", make="pcqr.hypotheses:Thresholds", proof="thresholds", option="thresholds"),
+    HypothesisFamily(name="Intervals", make="pcqr.hypotheses:Intervals", proof="intervals", option="intervals"),
+    HypothesisFamily(
+        name="UnionsOfIntervals",
+        make="pcqr.hypotheses:UnionsOfIntervals",
+        proof="unions",
+        option="unions",
+        parameters={"intervals": "r"},
+    ),
+    HypothesisFamily(name="Stumps", make="pcqr.hypotheses:Stumps", proof="stumps", option="stumps"),
+    HypothesisFamily(name="Rectangles", make="pcqr.hypotheses:Rectangles", proof="rectangles", option="rectangles"),
+    HypothesisFamily(name="Halfspaces", make="pcqr.hypotheses:Halfspaces", proof="halfspaces", option="halfspaces"),
+    HypothesisFamily(
+        name="DecisionTrees",
+        make="pcqr.hypotheses:DecisionTrees",
+        proof="trees",
+        option="trees",
+        parameters={"depth": "depth"},
+        needs_public=True,
+    ),
+    HypothesisFamily(name="Finite", make="pcqr.hypotheses:Finite", proof="finite"),
+    HypothesisFamily(name="Estimators", make="pcqr.hypotheses:Estimators", proof="ensemble"),
+    HypothesisFamily(name="LogisticTeachers", make="pcqr.hypotheses:LogisticTeachers", proof="ensemble"),
+    HypothesisFamily(name="TreeTeachers", make="pcqr.hypotheses:TreeTeachers", proof="ensemble"),
+]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Finding, adding and taking back entries.
+
 
 E = TypeVar("E", Algorithm, HypothesisFamily)
 
@@ -154,3 +248,62 @@ def unregister(entry: Entry) -> None:
     False
     """
     (ALGORITHMS if isinstance(entry, Algorithm) else CLASSES).remove(entry)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The registry as docs/glossary.md shows it.
+
+
+def algorithm_table() -> str:
+    """The algorithms as docs/glossary.md shows them.
+
+    Returns
+    -------
+    str
+        A table in Markdown.
+
+    Examples
+    --------
+    >>> from pcqr.registry import algorithm_table
+    >>> algorithm_table().splitlines()[0]
+    '| in Python | in the papers | on the command line | what it does | proof |'
+    """
+    rows = []
+    for entry in algorithms():
+        paper = (
+            "–" if entry.name == entry.estimator_name else " ".join((entry.name, *(f"({a})" for a in entry.aliases)))
+        )
+        command = "–" if entry.command_line is None else f"`{entry.command_line}`"
+        rows.append((f"`{entry.estimator_name}`", paper, command, entry.words, _notes(entry.proof, *entry.further)))
+    return _table(("in Python", "in the papers", "on the command line", "what it does", "proof"), rows)
+
+
+def class_table() -> str:
+    """The hypothesis classes as docs/glossary.md shows them.
+
+    Returns
+    -------
+    str
+        A table in Markdown.
+
+    Examples
+    --------
+    >>> from pcqr.registry import class_table
+    >>> class_table().splitlines()[2]
+    '| `Thresholds` | `thresholds` | [thresholds](../proofs/thresholds.md) |'
+    """
+    rows = []
+    for entry in classes():
+        options = "".join(f" --{option} …" for option in entry.parameters)
+        rows.append(
+            (f"`{entry.name}`", "–" if entry.option is None else f"`{entry.option}{options}`", _notes(entry.proof))
+        )
+    return _table(("in Python", "`--class`", "proof"), rows)
+
+
+def _notes(*names: str) -> str:
+    return ", ".join(f"[{name}](../proofs/{name}.md)" for name in names)
+
+
+def _table(top: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" if row else "|---" * len(top) + "|" for row in (top, (), *rows))

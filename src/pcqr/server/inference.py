@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from starlette.responses import Response
 
-from pcqr.server.bodies import IN_JSON, check_rows, check_values, parse_object
 from pcqr.server.errors import Refusal
+from pcqr.server.shapes import IN_JSON, check_rows, check_values, parse_object
 from pcqr.server.tensors import LARGEST, Tensor, bad, check_datatype, from_binary, from_json, read_shape, to_binary
 
 HEADER_LENGTH = "inference-header-content-length"

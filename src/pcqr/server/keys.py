@@ -1,12 +1,4 @@
-"""Keys: who may ask, as what, and how much. A file that holds names, roles and hashes; the keys themselves nowhere.
-
-A key is 256 random bits, shown once when it is made. The file has its SHA-256: whoever reads the file cannot ask with
-it, and a key is found by looking its hash up, so that the time of a refusal says nothing about other keys. Nothing
-slower than SHA-256 is needed: nobody can try 2²⁵⁶ keys.
-
-A name is for ever: what was asked and used up is recorded under it, so a revoked key keeps its name from being given
-to somebody else, who would see those answers.
-"""
+"""Who asks: found by the door (its key), read by the endpoints."""
 
 from __future__ import annotations
 
@@ -21,13 +13,60 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
-from pcqr.entropy import SystemEntropy
 from pcqr.errors import ParameterError, SecretError
 from pcqr.files import lock, replacing
-from pcqr.plan import Usage
-from pcqr.server.askers import Asker, Role
+from pcqr.privacy.entropy import SystemEntropy
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.protocol.log import UNLIMITED
+from pcqr.server.errors import Refusal
+
+ASKER = "pcqr.asker"
+"""Where the door leaves it in the scope of a request."""
+
+Role = Literal["asker", "holder"]
+
+
+@dataclass(frozen=True)
+class Asker:
+    """The name of a key, what it may see, and the new queries and unstable answers that it may have in all."""
+
+    name: str | None
+    role: Role
+    allowance: Usage = UNLIMITED
+
+    @property
+    def is_holder(self) -> bool:
+        return self.role == "holder"
+
+
+NOBODY = Asker(None, "holder")
+"""Without keys everybody on this machine is the holder, and no limit but the release's own applies."""
+
+
+def asker_of(scope: Mapping[str, Any]) -> Asker:
+    """Who sent the request with this scope."""
+    found: Asker = scope.get(ASKER, NOBODY)
+    return found
+
+
+def check_holder(scope: Mapping[str, Any]) -> None:
+    """Refuse whoever is not the holder."""
+    if not asker_of(scope).is_holder:
+        raise Refusal("not_allowed", "Only a key with the role holder may see this.")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Keys: who may ask, as what, and how much. A file that holds names, roles and hashes; the keys themselves nowhere.
+#
+# A key is 256 random bits, shown once when it is made. The file has its SHA-256: whoever reads the file cannot ask with
+# it, and a key is found by looking its hash up, so that the time of a refusal says nothing about other keys. Nothing
+# slower than SHA-256 is needed: nobody can try 2²⁵⁶ keys.
+#
+# A name is for ever: what was asked and used up is recorded under it, so a revoked key keeps its name from being given
+# to somebody else, who would see those answers.
+
 
 PREFIX = "pcqr_"
 _KEY = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")

@@ -1,9 +1,6 @@
-"""The log: one JSON object a line, on standard error, without a private value.
+"""Log why requests get 503: one line when an episode begins and one when it is over, not one for each request.
 
-A request's line has its time, method, route (the template, never the path), status, milliseconds and the name of its
-key. One that was refused for want of a good key (401) has the address that it came from, so that somebody who guesses
-keys can be found. No line has a query, a label, a kind of answer or a key. Messages of other libraries are written
-without what they were filled in with, and exceptions as their type and place: either may quote what a request held.
+A line holds sentences of pcqr's own: what is wrong with a ledger, where it is, and the remedy. No password is in them.
 """
 
 from __future__ import annotations
@@ -11,17 +8,78 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import threading
 import time
 import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pcqr.server.askers import ASKER
-from pcqr.server.episodes import EPISODES
-from pcqr.server.gate import Gate
+from pcqr.errors import LedgerError
+from pcqr.server.errors import Refusal
+from pcqr.server.keys import ASKER
 from pcqr.server.schedule import SECOND
+from pcqr.server.state import Gate
+
+QUIET_SECONDS = 60.0
+"""After so many seconds without a refusal an episode is over, unless something says so earlier."""
+
+logger = logging.getLogger(__name__)
+
+
+class Episodes:
+    """The episodes of refusals under way in this process. Threads may share it."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: dict[tuple[str, str], float] = {}
+        """When each of them was last seen, by its code and by the place or the words that it is about."""
+
+    def note(self, told: Refusal) -> None:
+        """Log why, if this refusal is the first of its episode."""
+        if told.code not in ("ledger_closed", "overloaded"):
+            return
+        cause = told.cause
+        this = told.code, told.message if cause is None else cause.place
+        with self._lock:
+            now = self._clock()
+            self._last = {each: at for each, at in self._last.items() if now - at < QUIET_SECONDS}
+            is_known = this in self._last
+            self._last[this] = now
+        if not is_known:
+            logger.error("requests are refused (503, %s): %s", told.code, told.message if cause is None else cause)
+
+    def over(self, place: str) -> None:
+        """Log that the ledger at `place` was written again, if requests were refused since it could not be.
+
+        That it can be opened and read is not enough: a full disk lets both be done.
+        """
+        with self._lock:
+            was_known = self._last.pop(("ledger_closed", place), None) is not None
+        if was_known:
+            logger.info("requests are answered again: the ledger %s can be written", place)
+
+
+EPISODES = Episodes()
+"""Of this process, as its log is."""
+
+
+def unreadable(place: str, reason: str) -> LedgerError:
+    """Return an error for a ledger that failed without one of its own."""
+    return LedgerError(place, reason, "Repair it. The server tries again by itself.")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The log: one JSON object a line, on standard error, without a private value.
+#
+# A request's line has its time, method, route (the template, never the path), status, milliseconds and the name of its
+# key. One that was refused for want of a good key (401) has the address that it came from, so that somebody who guesses
+# keys can be found. No line has a query, a label, a kind of answer or a key. Messages of other libraries are written
+# without what they were filled in with, and exceptions as their type and place: either may quote what a request held.
+
 
 _OURS = "pcqr"
 _PACKAGE = Path(__file__).parents[1]
@@ -29,7 +87,6 @@ _REQUEST = "request"
 _UNAUTHORIZED, _UNAVAILABLE = 401, 503
 REFUSED = "pcqr.refused"
 """Where the scope has the `Refusal` that a request was told."""
-logger = logging.getLogger(__name__)
 
 
 class JsonLines(logging.Formatter):

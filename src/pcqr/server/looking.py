@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from pcqr.errors import LedgerError
-from pcqr.server.episodes import unreadable
+from pcqr.server.logs import unreadable
 
 FRESH_SECONDS = 1.0
 """How long the result of a look counts."""

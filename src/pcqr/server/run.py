@@ -12,20 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
+from pcqr.durable.directory import FACTS
 from pcqr.errors import ParameterError, PcqrError
-from pcqr.plan import counted
-from pcqr.release.durable.directory import FACTS
+from pcqr.releases.protocol.answers import counted
 from pcqr.server import logs, workers
 from pcqr.server.app import make_app
-from pcqr.server.door import SECURITY_HEADERS, is_loopback, own_names
-from pcqr.server.gate import Gate
 from pcqr.server.keys import check_keys
-from pcqr.server.listening import address_of, bind, tls
+from pcqr.server.limits import SECURITY_HEADERS, is_loopback, own_names
 from pcqr.server.metrics import Metrics
-from pcqr.server.process import Server
-from pcqr.server.served import ServedRelease
-from pcqr.server.service import Place, Service
-from pcqr.server.settings import Settings
+from pcqr.server.process import Server, address_of, bind, tls
+from pcqr.server.service import Place, ServedRelease, Service
+from pcqr.server.state import Gate, Settings
 from pcqr.server.watching import counts
 
 logger = logging.getLogger(__name__)

@@ -7,16 +7,15 @@ from typing import Any
 
 from starlette.requests import Request
 
-from pcqr.algorithms.asking import Told
 from pcqr.errors import LedgerError
 from pcqr.hypotheses.base import Points
-from pcqr.plan import counted
-from pcqr.server.askers import asker_of
-from pcqr.server.bodies import MANY
+from pcqr.releases.protocol.answers import counted
+from pcqr.releases.protocol.log import Told
 from pcqr.server.errors import Refusal, refusal
-from pcqr.server.facts import cost_facts, counts
+from pcqr.server.keys import asker_of
 from pcqr.server.routes import in_thread
-from pcqr.server.served import ServedRelease
+from pcqr.server.service import ServedRelease, cost_facts, counts
+from pcqr.server.shapes import MANY
 
 
 async def check_confirmed(

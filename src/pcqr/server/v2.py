@@ -15,21 +15,33 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from pcqr import __version__
-from pcqr.algorithms.asking import Told
 from pcqr.hypotheses.base import Points
+from pcqr.releases.protocol.log import Told
 from pcqr.server import shapes
-from pcqr.server.askers import asker_of
-from pcqr.server.bodies import LONG, check_encoding
 from pcqr.server.errors import Refusal
 from pcqr.server.inference import HEADER_LENGTH, VERSION, Inference, Output, read_inference, reply
-from pcqr.server.openapi import ASKING, INFERENCE, NAME, ONE_VERSION, READING, TOKEN, described
-from pcqr.server.routes import PlainRoute, for_rows, idempotency_token, in_thread, problems, service_of, settings_of
-from pcqr.server.rows import from_tensors
+from pcqr.server.keys import asker_of
+from pcqr.server.routes import (
+    ASKING,
+    INFERENCE,
+    NAME,
+    ONE_VERSION,
+    READING,
+    TOKEN,
+    PlainRoute,
+    described,
+    for_rows,
+    idempotency_token,
+    in_thread,
+    problems,
+    service_of,
+    settings_of,
+)
 from pcqr.server.schedule import takes_rows
-from pcqr.server.served import ServedModel, ServedRelease, as_cells
-from pcqr.server.service import Served
+from pcqr.server.service import Served, ServedModel, ServedRelease, as_cells
+from pcqr.server.shapes import LONG, check_encoding
 from pcqr.server.stopping import check_confirmed, check_whole
-from pcqr.server.tensors import BOOL, BYTES
+from pcqr.server.tensors import BOOL, BYTES, from_tensors
 
 EXTENSIONS = ["binary_tensor_data"]
 _TYPES = ("application/json", "application/octet-stream")

@@ -9,12 +9,11 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from pcqr.plan import Usage
-from pcqr.server.askers import check_holder
+from pcqr.releases.protocol.answers import Usage
+from pcqr.server.keys import check_holder
 from pcqr.server.metrics import Counts, Metrics
 from pcqr.server.routes import PlainRoute, in_thread, problems
-from pcqr.server.served import ServedRelease
-from pcqr.server.service import Service
+from pcqr.server.service import ServedRelease, Service
 
 router = APIRouter(tags=["Operation"], route_class=PlainRoute)
 

@@ -10,17 +10,16 @@ from types import ModuleType
 
 import pytest
 
-from pcqr.accounting import Composed
 from pcqr.audit.broken import BROKEN, Bug, exact_case
-from pcqr.audit.broken.floats import fingerprint
 from pcqr.audit.broken.sparse_vectors import opposed
+from pcqr.audit.broken.votes import fingerprint
 from pcqr.audit.exact import Finding, verify
 from pcqr.audit.exact.cases.classifiers import Published, context_of
 from pcqr.audit.statistical import Subject, audit
-from pcqr.entropy import SeededEntropy
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import Branch, Sequence
-from pcqr.plan.composition import account_for
+from pcqr.privacy.accounting import Composed
+from pcqr.privacy.composition import Branch, Sequence, account_for
+from pcqr.privacy.entropy import SeededEntropy
 
 EXACT = [bug for bug in BROKEN if bug.caught_by == "exact"]
 STATISTICAL = [bug for bug in BROKEN if bug.caught_by == "statistical"]

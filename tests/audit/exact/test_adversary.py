@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from support import sampler_law
 from support.exact import Profile, mixture
 
-from pcqr import noise
-from pcqr.algorithms.ag_priv_cl import ag_priv_cl
 from pcqr.audit.exact import Game, Session, conversations, hockey_stick, law_of
+from pcqr.audit.exact.adversary import Conversations, History
+from pcqr.audit.exact.cases.mechanisms import ONE_SIDED, QUERIES, VotesSession
 from pcqr.audit.exact.cases.tables import Table
-from pcqr.audit.exact.cases.votes import ONE_SIDED, QUERIES, VotesSession
-from pcqr.audit.exact.sessions import Conversations, History
 from pcqr.audit.exact.sparse_vector import SparseVectorLaw
 from pcqr.audit.exact.tape import OneOrder
-from pcqr.entropy import Entropy
 from pcqr.hypotheses.thresholds import Thresholds
-from pcqr.mechanisms.votes import distance_to_instability, plurality
-from pcqr.plan import VoteStage
+from pcqr.mechanisms.stability import distance_to_instability, plurality
+from pcqr.privacy import noise
+from pcqr.privacy.entropy import Entropy
+from pcqr.releases.agnostic.run import ag_priv_cl
+from pcqr.releases.subsample.plan import VoteStage
 
 
 class Urn(Session[int]):

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from support.frozen import audited, differences, frozen
 
-from pcqr.algorithms.ensemble import Teachers
 from pcqr.audit.exact import Case, shipped_cases, verify
-from pcqr.audit.exact.cases.committees import KINDS, poll_case
 from pcqr.audit.exact.cases.mechanisms import mechanism_cases
-from pcqr.entropy import SeededEntropy
-from pcqr.hypotheses.committees import kinds, trained
+from pcqr.audit.exact.cases.publication import KINDS, poll_case
+from pcqr.hypotheses.committees import trained
+from pcqr.hypotheses.committees import training as kinds
+from pcqr.privacy.entropy import SeededEntropy
+from pcqr.releases.subsample.run import Teachers
 
 FAST = shipped_cases()
 FROZEN = frozen()["audit"]

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcqr.accounting import BoundedRangeEvent, Composed
 from pcqr.audit.exact import Unverifiable, epsilon_at, hockey_stick, verify
 from pcqr.audit.exact.cases.classifiers import (
     OPTIONS,
@@ -32,12 +31,14 @@ from pcqr.audit.exact.cases.classifiers import (
 )
 from pcqr.audit.exact.cases.tables import Pairs, Table, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase, DrawnGame, Path
-from pcqr.audit.exact.integers import NoiseLaw
-from pcqr.entropy import Entropy, SeededEntropy
-from pcqr.guarantee import Guarantee
-from pcqr.noise import discrete_gaussians, discrete_laplace, weighted_choice
-from pcqr.plan import ComparisonStage, DrawStage, LinearStage, account
-from pcqr.plan.composition import account_for, parts_of
+from pcqr.audit.exact.laws import NoiseLaw
+from pcqr.privacy.accounting import BoundedRangeEvent, Composed
+from pcqr.privacy.composition import account, account_for, parts_of
+from pcqr.privacy.entropy import Entropy, SeededEntropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.noise import discrete_gaussians, discrete_laplace, weighted_choice
+from pcqr.releases.classifier.plan import ComparisonStage, LinearStage
+from pcqr.releases.protocol.stages import DrawStage
 
 BESIDE_TREE = stacked(records=4, multiplier=2.0, tree=0.5)
 FOUR, DELTA = one_more(4), 0.001

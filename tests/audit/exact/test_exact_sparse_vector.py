@@ -12,8 +12,8 @@ import pytest
 from pcqr.audit.exact import law_of, verify
 from pcqr.audit.exact.cases.mechanisms import Distances, around_the_threshold, many_stable_ones, sparse_vector_case
 from pcqr.audit.exact.sparse_vector import Query, SparseVectorLaw, best_adversary
-from pcqr.entropy import Entropy
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector, SparseVector
+from pcqr.privacy.entropy import Entropy
 
 FIGURES = OneSidedSparseVector(threshold=10, threshold_scale=1 / 0.5, query_scale=1 / 0.25, unstable=1)
 FORMS: list[SparseVector] = [

@@ -8,21 +8,15 @@ from typing import Any
 
 import pytest
 
-from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.accounting.renyi import divergence
-from pcqr.algorithms.linear import descend
 from pcqr.audit.exact import verify
-from pcqr.audit.exact.cases.classifiers import (
-    FERNS,
-    TWO_PLACES,
-    UNEVEN_FERNS,
-    gradient_step_case,
-    gradient_step_plan,
-)
+from pcqr.audit.exact.cases.classifiers import FERNS, TWO_PLACES, UNEVEN_FERNS, gradient_step_case, gradient_step_plan
 from pcqr.audit.exact.cases.tables import Table, all_neighbours
 from pcqr.audit.exact.sums import Announced, NoisySum, SumGame, SumLaw
-from pcqr.audit.exact.walk import intercepted
+from pcqr.audit.exact.tape import intercepted
 from pcqr.hypotheses.linear import LinearClassifier
+from pcqr.privacy.accounting import DiscreteGaussianEvent
+from pcqr.privacy.accounting.renyi import divergence
+from pcqr.releases.classifier.descent import descend
 
 TWO = all_neighbours(2, TWO_PLACES)
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.noise import borders, exponential
 
-from pcqr import noise
 from pcqr.audit.exact import Unverifiable
 from pcqr.audit.exact.words import Attempts, Fate, Outcome, Words, stretches
-from pcqr.entropy import Entropy
-from pcqr.noise.blocks import GAUSSIAN, GEOMETRIC, blocks
+from pcqr.privacy import noise
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.noise.laws import GAUSSIAN, GEOMETRIC, blocks
 
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5)), min_size=1, max_size=8), st.sets(st.integers(0, 99)))

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from support.noise import geometric_law, laplace_law, sech_squared_law
 
-from pcqr import noise
 from pcqr.audit.exact import Unverifiable, verify
-from pcqr.audit.exact.cases.noise import MORE_SCALES, SCALES, noise_case, noise_cases
+from pcqr.audit.exact.cases.mechanisms import MORE_SCALES, SCALES, noise_case, noise_cases
 from pcqr.audit.exact.samplers import Sampler
-from pcqr.entropy import Entropy, SeededEntropy
-from pcqr.noise import kernels, laws
-from pcqr.noise.blocks import GAUSSIAN, GEOMETRIC, Blocks, blocks
+from pcqr.privacy import noise
+from pcqr.privacy.entropy import Entropy, SeededEntropy
+from pcqr.privacy.noise import kernels, laws
+from pcqr.privacy.noise.laws import GAUSSIAN, GEOMETRIC, Blocks, blocks
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_verdict_that_is_off_is_refuted(changed: str, monkeypatch: pytest.Monk
 
 def test_attempts_of_two_words_have_the_law_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """As at scales that are too large to be walked: here with a word of its own for a single bit."""
-    monkeypatch.setattr("pcqr.noise.blocks.MOST_BITS_BESIDE_U", 0)
+    monkeypatch.setattr("pcqr.privacy.noise.laws.MOST_BITS_BESIDE_U", 0)
     sampler = Sampler("discrete_gaussian", 64.0)
     assert sampler._table.words_an_attempt == 2
     assert sampler.bias < 1e-11

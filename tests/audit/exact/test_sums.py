@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcqr.accounting import DiscreteGaussianEvent
-from pcqr.accounting.renyi import divergence
 from pcqr.audit.exact import Unverifiable, verify
-from pcqr.audit.exact.integers import NoiseLaw
+from pcqr.audit.exact.laws import NoiseLaw
 from pcqr.audit.exact.sums import HalfSpace, NoisySum, Shown, SumCase, SumGame, SumLaw, Vector, game_of
-from pcqr.entropy import Entropy, SeededEntropy
-from pcqr.guarantee import Guarantee
-from pcqr.noise import discrete_gaussian, discrete_gaussians
+from pcqr.privacy.accounting import DiscreteGaussianEvent
+from pcqr.privacy.accounting.renyi import divergence
+from pcqr.privacy.entropy import Entropy, SeededEntropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.noise import discrete_gaussian, discrete_gaussians
 
 SCALE = 0.9
 

@@ -9,35 +9,39 @@ from typing import Any
 
 import pytest
 
-from pcqr.accounting import BoundedRangeEvent, PureEvent, Repeated
 from pcqr.audit.exact import Case, Finding, verify
-from pcqr.audit.exact.cases.mechanisms import Distances, many_stable_ones, sparse_vector_case
-from pcqr.audit.exact.cases.peers import noisy_max_case
-from pcqr.audit.exact.cases.publication import PUBLIC, sspp_case, unv_priv_cl_case
-from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
-from pcqr.audit.exact.cases.votes import (
+from pcqr.audit.exact.cases.mechanisms import (
     ALL_TEACHERS,
     DISSENTING,
     FAR_APART,
     MANY_RECORDS,
     TWICE,
     UNANIMOUS,
+    Distances,
     ag_priv_cl_case,
+    many_stable_ones,
+    sparse_vector_case,
     sub_samp_case,
 )
+from pcqr.audit.exact.cases.peers import noisy_max_case
+from pcqr.audit.exact.cases.publication import PUBLIC, sspp_case, unv_priv_cl_case
+from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.tape import OneOrder
 from pcqr.audit.exact.verify import ORDERS
-from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.cuts import group_counts, log_weights
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
 from pcqr.mechanisms.noisy_max import ExponentialMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RunningSparseVector, SparseVector
 from pcqr.mechanisms.stability import StabilityTest
-from pcqr.noise import Chooser, geometric
-from pcqr.plan import Context, DrawStage, VoteStage, account
+from pcqr.privacy.accounting import BoundedRangeEvent, PureEvent, Repeated
+from pcqr.privacy.composition import Context, account
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.noise import Chooser, geometric
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.subsample.plan import VoteStage
 
 RIGHT = OneSidedSparseVector(40, 2.0, 4.0, 1)
 

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcqr import noise
 from pcqr.audit.exact import Unverifiable, law_of
-from pcqr.audit.exact.integers import LAWS
-from pcqr.audit.exact.tape import OneOrder, Tape
-from pcqr.audit.exact.walk import intercepted
-from pcqr.entropy import Entropy, SeededEntropy
+from pcqr.audit.exact.laws import LAWS
+from pcqr.audit.exact.tape import OneOrder, Tape, intercepted
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
+from pcqr.privacy import noise
+from pcqr.privacy.entropy import Entropy, SeededEntropy
 
 # --------------------------------------------------------------------------------------------------------------
 # Choices

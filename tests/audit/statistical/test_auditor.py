@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 
 from pcqr.audit.statistical import Subject, audit, observe, processes
-from pcqr.audit.statistical.subjects import shipped_subjects
-from pcqr.entropy import Entropy, SystemEntropy
+from pcqr.audit.statistical.runs import shipped_subjects
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
+from pcqr.privacy.entropy import Entropy, SystemEntropy
+from pcqr.privacy.guarantee import Guarantee
 
 LEVEL = 1e-9
 """Tests must not fail by chance."""

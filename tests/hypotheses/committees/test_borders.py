@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from support.committees import Parts, assert_same_votes, by_loop, kept_and_read, partition, queries, tables
 from support.learners import slowly_learned
 
+from pcqr.data.records import Encoded, InMemory
+from pcqr.data.schema import Column, Schema
 from pcqr.errors import DataError
 from pcqr.hypotheses import Intervals, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees import committee_from_arrays, trained
-from pcqr.hypotheses.committees.borders import Borders
-from pcqr.hypotheses.committees.members import Members
-from pcqr.records import Encoded, InMemory
-from pcqr.schema import Column, Schema
+from pcqr.hypotheses.committees.training import Borders, Members
 
 ON_THE_LINE: tuple[HypothesisClass, ...] = (
     *(Thresholds(), Thresholds("both"), Intervals()),

@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from support.committees import NUMBERS, Parts, assert_same_votes, by_loop, kept_and_read, partition, queries, tables
 
+from pcqr.data.records import InMemory
 from pcqr.errors import DataError
 from pcqr.hypotheses import Rectangles, rectangles
 from pcqr.hypotheses.committees import committee_from_arrays, trained
-from pcqr.hypotheses.committees.boxes import Boxes
-from pcqr.hypotheses.committees.members import Members
-from pcqr.hypotheses.rectangles import EMPTY, Rectangle
-from pcqr.records import InMemory
+from pcqr.hypotheses.committees.training import Members
+from pcqr.hypotheses.rectangles import EMPTY, Boxes, Rectangle
 
 
 @given(tables(2))

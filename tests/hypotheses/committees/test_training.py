@@ -11,17 +11,14 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 from support.committees import assert_same_votes, by_loop, partition, queries
 
+from pcqr.data.records import InMemory
 from pcqr.hypotheses import DecisionTrees, Finite, Halfspaces, Intervals, Rectangles, Stumps, Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.committees import trained
-from pcqr.hypotheses.committees.base import Arrays
-from pcqr.hypotheses.committees.borders import Borders
-from pcqr.hypotheses.committees.members import Members
-from pcqr.hypotheses.committees.training import groups
+from pcqr.hypotheses.committees.training import Arrays, Borders, Members, groups
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees import Predicate
 from pcqr.progress import Progress, reporting
-from pcqr.records import InMemory
 
 X = np.random.default_rng(0).random((60, 1))
 RECORDS = InMemory(X, (X[:, 0] > 0.5).astype(np.int8))

@@ -18,12 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from pcqr.entropy import SeededEntropy, seeded_generators
+from pcqr.data.records import InMemory
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Estimators
 from pcqr.hypotheses.committees import Committee, trained
+from pcqr.privacy.entropy import SeededEntropy, seeded_generators
 from pcqr.progress import reporting
-from pcqr.records import InMemory
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3))

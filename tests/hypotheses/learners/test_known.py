@@ -19,12 +19,12 @@ from support.committees import kept_and_read, partition
 
 import pcqr
 from pcqr import SubsampleAggregate
-from pcqr.entropy import SeededEntropy
+from pcqr.data.records import InMemory
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Estimators
 from pcqr.hypotheses.committees import trained
-from pcqr.hypotheses.learners.known import is_known, restored, written
-from pcqr.records import InMemory
+from pcqr.hypotheses.learners.estimators import is_known, restored, written
+from pcqr.privacy.entropy import SeededEntropy
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 0.0]

@@ -17,14 +17,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.committees import Parts, assert_same_votes, by_loop, kept_and_read, partition, queries, tables
 
+from pcqr.data.records import InMemory
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import LogisticTeachers, TreeTeachers
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees import committee_from_arrays, trained
-from pcqr.hypotheses.learners.descent import TOLERANCE
+from pcqr.hypotheses.learners.descent import TOLERANCE, Planes
 from pcqr.hypotheses.learners.growth import _sort
-from pcqr.hypotheses.learners.planes import Planes
-from pcqr.records import InMemory
 
 KINDS: list[Callable[[int], HypothesisClass]] = [
     lambda labels: LogisticTeachers(labels=labels),
@@ -70,7 +69,7 @@ def test_neither_company_nor_threads_change_a_vote(make: Any, labels: int) -> No
     records, parts, hypotheses = InMemory(X, y, labels), partition(600, 17, 0), make(labels)
     expected = by_loop(hypotheses, records, parts).counts(X).tolist()
     for cores in (1, 2, 40):
-        with patch("os.cpu_count", return_value=cores), patch("pcqr.threads._LEAST_STEPS", 1):
+        with patch("os.cpu_count", return_value=cores), patch("pcqr.compiled._LEAST_STEPS", 1):
             assert trained(hypotheses, records, parts).counts(X).tolist() == expected
 
 

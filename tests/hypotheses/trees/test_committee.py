@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from support.committees import NUMBERS, Parts, assert_same_votes, by_loop, kept_and_read, partition, queries, tables
 
+from pcqr.data.records import Encoded, InMemory
+from pcqr.data.schema import Column, Schema
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.committees import committee_from_arrays, trained
-from pcqr.hypotheses.committees.members import Members
+from pcqr.hypotheses.committees.training import Members
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate
 from pcqr.hypotheses.trees import committee as committees
 from pcqr.hypotheses.trees.committee import TreeCommittee
-from pcqr.records import Encoded, InMemory
-from pcqr.schema import Column, Schema
 
 COLUMNS = 2
 Case = tuple[DecisionTrees, tuple[InMemory, Parts]]

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from support import brute_force_law, sampler_law, sampler_outcomes
 from support.releases import Forbidden
 
-from pcqr.entropy import SeededEntropy, SystemEntropy
+from pcqr.data.records import InMemory, Persons, Records, counting
+from pcqr.data.records.persons import Weighted
+from pcqr.data.records.predicates import Leaf
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.noise import Chooser
-from pcqr.records import InMemory, Persons, Records, counting
-from pcqr.records.branching import Leaf
-from pcqr.records.weighted import Weighted
+from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
+from pcqr.privacy.noise import Chooser
 
 BoolArray = NDArray[np.bool_]
 Pattern = tuple[int, ...]

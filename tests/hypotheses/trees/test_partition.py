@@ -15,12 +15,13 @@ import pytest
 from numpy.typing import NDArray
 from support.line import PRECISE, PreciseChooser
 
+from pcqr.data.records import counting
+from pcqr.data.records.counting import block_rows, count_conjunctions
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.trees import DecisionTrees, Predicate, splits
+from pcqr.hypotheses.trees import DecisionTrees, Predicate
+from pcqr.hypotheses.trees import partition as splits
 from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
-from pcqr.noise import Chooser
-from pcqr.records import counting
-from pcqr.records.counting import block_rows, count_conjunctions
+from pcqr.privacy.noise import Chooser
 
 Cells = frozenset[int]
 

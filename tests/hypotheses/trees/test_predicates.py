@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pcqr.data.records.predicates import evaluate
+from pcqr.data.schema import Column, Schema
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
-from pcqr.hypotheses.trees.predicates import from_public, from_schema
-from pcqr.planning.classifiers.linear import linear_predicates
-from pcqr.records.predicates import evaluate
-from pcqr.schema import Column, Schema
+from pcqr.hypotheses.trees.tree import from_public, from_schema
+from pcqr.releases.classifier.feature_maps import linear_predicates
 
 MOST_ALLOWED = DecisionTrees.most
 

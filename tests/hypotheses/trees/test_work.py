@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from pcqr.hypotheses.trees.work import bytes_of_draw, steps_of_draw
-from pcqr.records.counting import block_rows
+from pcqr.data.records.counting import block_rows
+from pcqr.hypotheses.trees.decision_trees import bytes_of_draw, steps_of_draw
 
 
 @pytest.mark.parametrize(("predicates", "labels", "depth"), [(1, 2, 1), (5, 2, 2), (6, 3, 3), (7, 2, 4)])

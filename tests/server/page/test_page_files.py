@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 from support.serving import serving_app
 
-from pcqr import drawing
+from pcqr.plotting import axes as drawing
 from pcqr.server.page import pages
 
 FOLDER = Path(pages.__file__).parent

@@ -17,11 +17,12 @@ from support.serving import serving
 from support.wards import HOSTILE, LABELS
 
 import pcqr
-from pcqr.plan import Prediction, Usage
-from pcqr.planning.questions.options import Option
+from pcqr.advice.question import Option
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.protocol.plan import Prediction
 from pcqr.server.keys import KeyFile
-from pcqr.server.planner import Planned, reply
 from pcqr.server.service import Place
+from pcqr.server.v1 import Planned, reply
 
 pytest_plugins = ("support.page_fixtures",)
 
@@ -54,9 +55,9 @@ def plan_at_once(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
         errors = {"AgPrivCl": 0.1 / request.epsilon, "UnvPrivCl": 0.05 / request.epsilon}
         return tuple(Option(name, None, expected=Prediction(0.0, error, 0.0)) for name, error in errors.items())
 
-    monkeypatch.setattr("pcqr.server.planner.compare", options)
-    monkeypatch.setattr("pcqr.planning.questions.curves.compare", options)
-    monkeypatch.setattr("pcqr.planning.questions.curves.fewest", lambda question: question.queries)
+    monkeypatch.setattr("pcqr.server.v1.compare", options)
+    monkeypatch.setattr("pcqr.advice.solving.compare", options)
+    monkeypatch.setattr("pcqr.advice.solving.fewest", lambda question: question.queries)
 
     def tell(route: Route) -> None:
         asked = {name: values[0] for name, values in parse_qs(urlsplit(route.request.url).query).items()}

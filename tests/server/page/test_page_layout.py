@@ -15,8 +15,8 @@ from support.browser import DESK, PHONE, Visit, upload, visiting
 from support.serving import serving
 
 import pcqr
+from pcqr.data.schema import Column
 from pcqr.hypotheses import Stumps
-from pcqr.schema import Column
 from pcqr.server.service import Place
 
 pytest_plugins = ("support.page_fixtures",)

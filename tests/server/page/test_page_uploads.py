@@ -17,11 +17,11 @@ from support.browser import Visit, upload, visiting
 from support.kept import kept
 from support.serving import release_place, serving
 
+from pcqr.data.schema.table import csv_line
 from pcqr.datasets.tables import parse_table
 from pcqr.errors import DataError
-from pcqr.schema.spreadsheets import csv_line
 from pcqr.server.service import Place
-from pcqr.server.settings import Settings
+from pcqr.server.state import Settings
 
 pytest_plugins = ("support.page_fixtures",)
 

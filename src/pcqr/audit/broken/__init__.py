@@ -26,24 +26,16 @@ predicates      empty nodes without a cut; cuts at fixed ranks, or not paid for;
 
 from __future__ import annotations
 
-from pcqr.audit.broken import (
-    buffers,
-    classifiers,
-    floats,
-    messages,
-    neighbours,
-    parties,
-    persons,
-    posteriors,
-    predicates,
-    scores,
-    sparse_vectors,
-    tables,
-    teachers,
-    universal,
-    votes,
-    weights,
-)
+from pcqr.audit.broken import base as neighbours
+from pcqr.audit.broken import classifiers, messages, posteriors, predicates, sparse_vectors, universal, votes
+from pcqr.audit.broken import posteriors as scores
+from pcqr.audit.broken import records as parties
+from pcqr.audit.broken import records as persons
+from pcqr.audit.broken import records as tables
+from pcqr.audit.broken import records as weights
+from pcqr.audit.broken import votes as buffers
+from pcqr.audit.broken import votes as floats
+from pcqr.audit.broken import votes as teachers
 from pcqr.audit.broken.base import Bug, exact_case
 
 BROKEN: tuple[Bug, ...] = (

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from pcqr.audit.exact.cases.classifiers import Counted, Published, followed
-from pcqr.audit.exact.cases.weights import LabelCounts
+from pcqr.audit.exact.cases.mechanisms import as_point
+from pcqr.audit.exact.cases.peers import AWAY, LINE_VECTORS, small_stage
+from pcqr.audit.exact.cases.peers import NEIGHBOUR_POINTS as PUBLIC
+from pcqr.audit.exact.cases.records import LabelCounts
+from pcqr.audit.exact.cases.tables import Record, Table
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.samplers import Sampler, SamplerCase
 from pcqr.audit.exact.verify import Case
 from pcqr.audit.statistical.runs import Mechanism, Subject
-from pcqr.guarantee import Guarantee
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.unit import PRESENCE
+from pcqr.releases.knn.plan import IndividualStage
+from pcqr.releases.knn.run import IndividualVotes, Near, Surroundings, individual_guarantee, kernel
 
 
 @dataclass(frozen=True)
@@ -68,3 +79,60 @@ def exact_case(subject: Subject) -> Case:
     if isinstance(mechanism, Counted | LabelCounts):
         return DrawnCase.once(name, claim, neighbours, mechanism)
     return Case.once(name, claim, neighbours, mechanism)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Near records that vote and pay less than what their being there changes. The private data are tables.
+
+
+class NearestVotes(IndividualVotes):
+    """Of those who have anything left, the nearest alone votes, and pays for its own vote."""
+
+    def _voting(self, counted: Near, scale: float) -> Near:
+        nearest = np.argsort(-counted.weights, kind="stable")[:1]
+        return super()._voting(Near(counted.positions[nearest], counted.weights[nearest]), scale)
+
+
+@dataclass(frozen=True)
+class OneAnswer:
+    """The answer to one query at 0."""
+
+    stage: IndividualStage
+    kind: type[IndividualVotes]
+
+    def __call__(self, table: Table, entropy: Entropy) -> str:
+        weights = kernel(self.stage.grid, self.stage.least_weight)
+        surroundings = Surroundings(LINE_VECTORS, table.source(), PUBLIC, self.stage.reach, weights)
+        labeller = self.kind(surroundings, self.stage, entropy)
+        (near,) = labeller.counts(as_point(0.0))
+        label = labeller.decide(near)
+        return "⊥" if label is None else str(label)
+
+
+OTHERS: tuple[Record, ...] = (*(((1.0, 0),) * 100), *(((1.0, 1),) * 100))
+"""A little farther from the query than the last record, and of two minds."""
+UNIT = 64
+STAGE = replace(
+    small_stage(len(OTHERS) + 1, budget=1.01),
+    grid=UNIT,
+    count_scale=20.0 * UNIT,
+    vote_scale=150.0**-0.5,
+    least=150 * UNIT,
+    least_weight=0.98,
+    unit=PRESENCE,
+    limit=1,
+)
+"""A vote at the least number of neighbours has noise of one vote, and everybody can pay for one."""
+
+BUGS: Sequence[Bug] = (
+    bug(
+        "charged for its own vote alone",
+        "Of the records with anything left the nearest votes, and pays for one vote. Without it the next one votes, "
+        "for another label: that is two votes.",
+        source="what individual accounting of Feldman and Zrnic 2021 becomes with the k nearest neighbours",
+        claim=individual_guarantee(STAGE, 0.24),
+        broken=OneAnswer(STAGE, NearestVotes),
+        correct=OneAnswer(STAGE, IndividualVotes),
+        neighbours=(Table((*OTHERS, (0.0, 1))), Table((*OTHERS, (AWAY, 1)))),
+    ),
+)

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pcqr.algorithms.leaf_counts import leaf_counts, leaf_shares
-from pcqr.algorithms.linear import shape_of
-from pcqr.algorithms.sspp import sspp
 from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.classifiers import (
     OPTIONS,
@@ -24,19 +21,20 @@ from pcqr.audit.exact.cases.classifiers import (
     stacked,
 )
 from pcqr.audit.exact.cases.tables import Table as SmallTable
+from pcqr.audit.exact.laws import in_full
 from pcqr.audit.exact.sums import HalfSpace
-from pcqr.audit.shown import in_full
-from pcqr.audit.statistical.transcripts import Table
-from pcqr.entropy import Entropy
+from pcqr.audit.statistical.runs import Table
+from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.predicates import Predicate, leaves_of
+from pcqr.data.records.vectors import ColumnVectors
 from pcqr.hypotheses.trees import DecisionTree
-from pcqr.noise import discrete_gaussians
-from pcqr.plan import Branch, DrawStage, LeafCountsStage, LinearStage, account
-from pcqr.plan.composition import parts_of
-from pcqr.records.branching import leaves_of
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.ferns import Ferns
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import ColumnVectors
+from pcqr.privacy.composition import Branch, account, parts_of
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.noise import discrete_gaussians
+from pcqr.releases.classifier.descent import leaf_counts, leaf_shares, shape_of
+from pcqr.releases.classifier.plan import LeafCountsStage, LinearStage
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.semi_private.run import sspp
 
 MIDDLE = (Predicate(0, 0.0),)
 LEFT, RIGHT = -1.0, 1.0

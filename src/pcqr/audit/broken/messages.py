@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcqr.audit.broken.base import Bug, bug
-from pcqr.audit.statistical.transcripts import Table, VotesRun
-from pcqr.entropy import Entropy
+from pcqr.audit.statistical.runs import Table, VotesRun
 from pcqr.errors import DataError
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.plan import VoteStage
+from pcqr.privacy.entropy import Entropy
+from pcqr.releases.subsample.plan import VoteStage
 
 PLAN = VoteStage(
     records=5,

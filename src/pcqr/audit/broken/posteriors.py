@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcqr.audit.broken.base import Bug, bug
-from pcqr.audit.exact.cases.tables import Table, as_points
-from pcqr.entropy import Entropy
+from pcqr.audit.exact.cases.tables import Cut, Record, Scored, Table, as_points
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.exponential import exponential_guarantee
-from pcqr.peers.gibbs.algorithm import GibbsLabels
-from pcqr.peers.gibbs.plan import GibbsStage
+from pcqr.mechanisms.histogram import NoisyHistogram
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.gibbs.plan import GibbsStage
+from pcqr.releases.gibbs.run import GibbsLabels
 
 PUBLIC = np.array([[0.0], [1.0], [2.0]])
 QUERIES = as_points([1.0, 1.2])
@@ -47,5 +49,33 @@ BUGS: Sequence[Bug] = (
         broken=PosteriorAnswers(fresh=True),
         correct=PosteriorAnswers(fresh=False),
         neighbours=(Table((*ZEROS, (1.0, 1))), Table((*ZEROS, (1.0, 0)))),
+    ),
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Scores of a model whose histogram tells more of a record than it pays for.
+
+
+EVEN: tuple[Record, ...] = ((0.0, 0),) * 3 + ((1.0, 0),) * 3
+LEFT, RIGHT = Table((*EVEN, (0.0, 0))), Table((*EVEN, (1.0, 0)))
+"""The median is 0 on the left and 1 on the right: with it as the cut, all who have a 1 change the bin."""
+
+SCORE_BUGS: Sequence[Bug] = (
+    bug(
+        "noise for one cell",
+        "A count moves by 1, so the noise has scale 1/ε. A replaced record moves two of them.",
+        claim=Guarantee(1.0),
+        broken=Scored(NoisyHistogram(1.0), Cut(0.5)),
+        correct=Scored(NoisyHistogram(2.0), Cut(0.5)),
+        neighbours=(LEFT, RIGHT),
+    ),
+    bug(
+        "bins cut by the records",
+        "The bins have as many records each: they are cut at a quantile of the scored records themselves.",
+        claim=Guarantee(1.0),
+        broken=Scored(NoisyHistogram(2.0), None),
+        correct=Scored(NoisyHistogram(2.0), Cut(0.5)),
+        neighbours=(LEFT, RIGHT),
     ),
 )

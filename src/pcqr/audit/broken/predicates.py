@@ -22,10 +22,11 @@ from pcqr.audit.exact.cases.predicates import (
 )
 from pcqr.audit.exact.cases.tables import Table
 from pcqr.audit.exact.sums import HalfSpace
-from pcqr.entropy import Entropy
 from pcqr.mechanisms.halving import halved
-from pcqr.noise import IntegerArray, weighted_choice
-from pcqr.plan import DrawStage, PredicatesStage
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.noise import IntegerArray, weighted_choice
+from pcqr.releases.classifier.plan import PredicatesStage
+from pcqr.releases.protocol.stages import DrawStage
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from pcqr.audit.broken.base import Bug, bug
-from pcqr.audit.statistical.transcripts import STABLE, UNSTABLE, SparseVectorRun
-from pcqr.entropy import Entropy
+from pcqr.audit.statistical.runs import STABLE, UNSTABLE, SparseVectorRun
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, RunningSparseVector, SparseVector
+from pcqr.privacy.entropy import Entropy
 
 LYU_SU_LI = "Lyu, Su and Li 2017"
 EPSILON, DELTA = 1.0, 1e-6

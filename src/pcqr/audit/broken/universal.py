@@ -8,21 +8,21 @@ from functools import cached_property
 
 import numpy as np
 
-from pcqr.algorithms.sspp import sspp
-from pcqr.algorithms.unv_priv_cl import answered_by_draw
 from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.tables import Table as SmallTable
-from pcqr.audit.statistical.transcripts import UNSTABLE, Table
-from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee
+from pcqr.audit.statistical.runs import UNSTABLE, Table
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.exponential import inverse_temperature_for
 from pcqr.mechanisms.noisy_max import ExponentialMax
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
-from pcqr.mechanisms.votes import distance_to_instability, plurality
-from pcqr.plan import DrawStage
+from pcqr.mechanisms.stability import distance_to_instability, plurality
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.semi_private.run import sspp
+from pcqr.releases.universal.run import answered_by_draw
 
 EPSILON, DELTA = 1.0, 1e-6
 RECORDS = 201

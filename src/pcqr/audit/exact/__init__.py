@@ -10,17 +10,16 @@ and which way truncation errs: proofs/audit.md.
 
 Of your own release: `Case.once` for a function (input, entropy) → everything shown, `Case` with a `Session` that
 answers queries, or `SumCase` with a `Shown` for one sum with discrete Gaussian noise. Noise and choices must come from
-`pcqr.noise` and the entropy source that the code is given; what cannot be followed raises `Unverifiable`.
+`pcqr.privacy.noise` and the entropy source that the code is given; what cannot be followed raises `Unverifiable`.
 """
 
-from pcqr.audit.exact.adversary import Game
+from pcqr.audit.exact.adversary import Conversations, Game, Session, conversations
 from pcqr.audit.exact.cases import shipped_cases
-from pcqr.audit.exact.curves import Law, curve, epsilon_at, hockey_stick, largest_log_ratio
 from pcqr.audit.exact.events import Unverifiable
-from pcqr.audit.exact.sessions import Conversations, Session, conversations
+from pcqr.audit.exact.laws import Law, curve, epsilon_at, hockey_stick, largest_log_ratio
 from pcqr.audit.exact.sums import HalfSpace, Shown, SumCase
+from pcqr.audit.exact.tape import law_of
 from pcqr.audit.exact.verify import Case, Divergence, Finding, Witness, verify
-from pcqr.audit.exact.walk import law_of
 
 __all__ = [
     "Case",

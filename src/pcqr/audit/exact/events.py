@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcqr.audit.exact.integers import Floats, Integers, Measure, NoiseLaw
+from pcqr.audit.exact.laws import Floats, Integers, Measure, NoiseLaw
 
 Terms = tuple[tuple[int, int], ...]
 """(number of the noise, its non-zero coefficient), in increasing order of numbers."""

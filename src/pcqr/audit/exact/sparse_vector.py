@@ -16,11 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
-from pcqr.audit.exact.integers import Floats, Integers, Measure
-from pcqr.audit.exact.tape import Tape
-from pcqr.audit.exact.walk import intercepted, walk
-from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee
+from pcqr.audit.exact.laws import Floats, Integers, Measure
+from pcqr.audit.exact.tape import Tape, intercepted, walk
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
 
 
 class Thresholded(Protocol):

@@ -16,14 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from pcqr.audit.exact.curves import smallest_epsilon
+from pcqr.audit.exact.adversary import Session
 from pcqr.audit.exact.events import Above, Terms, Unverifiable, probability
-from pcqr.audit.exact.integers import Floats, Integers, Measure, NoiseLaw
-from pcqr.audit.exact.sessions import Session
-from pcqr.audit.exact.tape import Tape
+from pcqr.audit.exact.laws import Floats, Integers, Measure, NoiseLaw, smallest_epsilon
+from pcqr.audit.exact.tape import Tape, intercepted
 from pcqr.audit.exact.verify import Case
-from pcqr.audit.exact.walk import intercepted
-from pcqr.entropy import Entropy
+from pcqr.privacy.entropy import Entropy
 
 Vector = tuple[int, ...]
 

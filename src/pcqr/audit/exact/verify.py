@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Protocol, Self
 
-from pcqr.accounting.events import Event, Ledger
-from pcqr.accounting.renyi import divergence
-from pcqr.audit.exact.adversary import Game
-from pcqr.audit.exact.sessions import Once, Session, conversations
+from pcqr.audit.exact.adversary import Game, Once, Session, conversations
 from pcqr.audit.exact.tape import Tape
-from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee
+from pcqr.privacy.accounting.events import Event, Ledger
+from pcqr.privacy.accounting.renyi import divergence
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
 
 ROUNDING = 1e-11
 """What float64 may add to a computed δ, or to an ε at δ = 0: sums of up to 10⁴ positive terms of total mass 1."""

@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.audit.exact.events import Unverifiable
-from pcqr.entropy import Entropy
-from pcqr.noise.blocks import Blocks, cumulative_bounds
-from pcqr.noise.exponential import exponential_bounds, upwards
-from pcqr.noise.kernels import GUIDE_SHIFT
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.noise.kernels import GUIDE_SHIFT, exponential_bounds, upwards
+from pcqr.privacy.noise.laws import Blocks, cumulative_bounds
 
 Draw = Callable[[float, Entropy], int]
-"""(scale, entropy) → one draw, as the functions of `pcqr.noise` have it."""
+"""(scale, entropy) → one draw, as the functions of `pcqr.privacy.noise` have it."""
 
 _PLACE_BITS = 63
 _WORD = 1 << 64

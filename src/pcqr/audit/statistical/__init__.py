@@ -15,11 +15,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pcqr.audit.statistical.bounds import least_epsilon
-from pcqr.audit.statistical.events import Event, best_event
-from pcqr.audit.statistical.runs import Mechanism, Subject, Submit, here, observe, processes, split, tallies
+from pcqr.audit.statistical.runs import (
+    Event,
+    Mechanism,
+    Subject,
+    Submit,
+    best_event,
+    here,
+    least_epsilon,
+    observe,
+    processes,
+    split,
+    tallies,
+)
 from pcqr.checks import check_integer, check_probability
-from pcqr.guarantee import Guarantee
+from pcqr.privacy.guarantee import Guarantee
 
 __all__ = [
     "Audited",

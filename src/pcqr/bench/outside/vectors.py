@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .task import Points, Task
+from pcqr.bench.outside.task import Points, Task
 
 LEAST_DEVIATION = 0.1
 CAP = 4.0

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from diffprivlib.models import LogisticRegression, RandomForestClassifier
 
-from .task import Labels, Task, carry_out
-from .vectors import unit_vectors
+from pcqr.bench.outside.task import Labels, Task, carry_out
+from pcqr.bench.outside.vectors import unit_vectors
 
 MOVED = 10.0
 TREES, DEPTH = 10, 12

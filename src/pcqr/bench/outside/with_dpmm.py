@@ -20,7 +20,7 @@ from dpmm.models.base.mechanisms.cdp2adp import cdp_eps, cdp_rho
 from dpmm.models.mst import MSTGM
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from .task import Labels, Points, Task, carry_out
+from pcqr.bench.outside.task import Labels, Points, Task, carry_out
 
 BINS = 16
 AIM_MEGABYTES = 4

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from interpret.privacy import DPExplainableBoostingClassifier
 
-from .replacing import largest, largest_mu
-from .task import Labels, Points, Task, carry_out
+from pcqr.bench.outside.replacing import largest, largest_mu
+from pcqr.bench.outside.task import Labels, Points, Task, carry_out
 
 BIN_SHARE = 0.1
 LITTLE = 10_000

@@ -3,7 +3,7 @@
 Replacing a record moves a clipped sum by 2C, twice as much as adding or removing one. Logistic regression sees all
 records in every step, T Gaussian releases that compose exactly: the noise is 2C·√T/μ. A network sees each record with
 probability q in a step; its noise is handed in, found by privacy loss distributions for replacing one record
-(`pcqr.bench.descent`).
+(`pcqr.bench.inside`).
 
 Settings are functions of n·ε and of the noise, the same for all tables. Nothing is tuned on private records here, but
 they are what did well on the test rows of Adult and bank: in the favour of DP-SGD.
@@ -23,9 +23,9 @@ from opacus.grad_sample import GradSampleModuleFastGradientClipping
 from opacus.optimizers import DPOptimizerFastGradientClipping
 from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
 
-from .replacing import largest_mu
-from .task import Labels, Task, carry_out
-from .vectors import standard_vectors, unit_vectors
+from pcqr.bench.outside.replacing import largest_mu
+from pcqr.bench.outside.task import Labels, Task, carry_out
+from pcqr.bench.outside.vectors import standard_vectors, unit_vectors
 
 STEPS, CLIP, MOMENTUM = 120, 0.5, 0.9
 LARGEST_RATE, NOISE_LEFT = 36.0, 1.0

@@ -1,32 +1,114 @@
-"""The class of decision trees with a fixed depth over public predicates, with its exact sampler."""
+"""What a draw of a tree takes, in steps and in bytes: functions of public numbers alone."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pcqr.checks import check_integer, check_inverse_temperature, check_positive, check_probability
+from pcqr.data.records import InMemory, Records
+from pcqr.data.records.counting import ConjunctionCounts, block_rows
+from pcqr.data.records.predicates import Leaf, Predicate, Split, evaluate
+from pcqr.data.schema import Schema
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT, MOST_LABELS, HypothesisClass, Labels, Points
-from pcqr.hypotheses.committees.base import Arrays, IntArray, TeachesInBulk
-from pcqr.hypotheses.trees.committee import TreeCommittee, taught
-from pcqr.hypotheses.trees.growing import cheapest_tree, drawn_tree, labels_of_all_trees
-from pcqr.hypotheses.trees.partition import MistakeLaw, PartitionFunction
-from pcqr.hypotheses.trees.predicates import MOST_CUTS, predicates_of_points, predicates_of_schema
-from pcqr.hypotheses.trees.teaching import DEEPEST_AT_ONCE
-from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.hypotheses.trees.work import bytes_of_draw, steps_of_draw, steps_of_sums
-from pcqr.noise import UNIT_ROUNDOFF, Chooser
-from pcqr.records import InMemory, Records
-from pcqr.records.branching import Leaf
-from pcqr.records.counting import ConjunctionCounts
-from pcqr.records.predicates import Predicate, evaluate
-from pcqr.schema import Schema
+from pcqr.hypotheses.committees.training import Arrays, IntArray, TeachesInBulk
+from pcqr.hypotheses.trees.committee import DEEPEST_AT_ONCE, TreeCommittee, taught
+from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
+from pcqr.hypotheses.trees.tree import MOST_CUTS, DecisionTree, predicates_of_points, predicates_of_schema
+from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser
+
+
+def steps_of_draw(records: int, predicates: int, labels: int, depth: int) -> float:
+    """C(B, D)·n/64 words to count, and then to add up (`steps_of_sums`)."""
+    return math.comb(predicates, depth) * (records / 64.0 + labels) + steps_of_sums(predicates, labels, depth)
+
+
+def steps_of_sums(predicates: int, labels: int, depth: int) -> float:
+    """2^(D−1)·C(B, D−1)·B·C terms, some 20 steps each."""
+    return math.comb(predicates, depth - 1) * 2.0 ** (depth - 1) * predicates * labels * 20.0
+
+
+def bytes_of_draw(predicates: int, labels: int, depth: int) -> int:
+    """A block of records, and the tables of a draw: 4 bytes a set and class, 12 a value, for all s + r ≤ D."""
+    sets = [math.comb(predicates, size) for size in range(depth + 1)]
+    values = sum((depth - size) * sets[size] << size for size in range(depth))
+    block = 4 * block_rows(predicates) * predicates  # which predicates hold, as bytes and packed
+    return 4 * labels * sum(sets) + 12 * values + block
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A tree grown from the root: drawn by the partition function, or the best that there is. And all trees, for tests.
+
+
+def drawn_tree(function: PartitionFunction, predicates: Sequence[Predicate], choose: Chooser) -> Leaf | Split:
+    """A draw from P(tree) ∝ prior(tree)·e^{−θ·cost}: the root's question, then those of the children that were drawn.
+
+    Sides that a tree's own path rules out are left out.
+    """
+    return _grown(
+        predicates,
+        Node(),
+        function.counts.depth,
+        lambda node, remaining: choose(function.log_weights(node, remaining)),
+        lambda node: choose(function.label_log_weights(node)),
+    )
+
+
+def cheapest_tree(function: PartitionFunction, predicates: Sequence[Predicate]) -> Leaf | Split:
+    """A tree of the least cost; ties go to the predicate, then to the label, that comes first."""
+    return _grown(
+        predicates,
+        Node(),
+        function.counts.depth,
+        lambda node, remaining: int(function.least_costs(node, remaining).argmin()),
+        lambda node: int(function.label_costs(node).argmin()),
+    )
+
+
+def labels_of_all_trees(holds: NDArray[np.bool_], depth: int, labels: int) -> Labels:
+    """One row for each syntactic tree, unreachable sides included: its labels of the records.
+
+    `holds` has one row a record and says which predicates hold there.
+    """
+    leaves, everybody = 1 << depth, np.arange(holds.shape[0])
+    rows: list[Labels] = []
+    for asked in itertools.product(range(holds.shape[1]), repeat=leaves - 1):
+        place = np.zeros(holds.shape[0], dtype=np.int64)  # in heap order: children of i are 2i + 1 and 2i + 2
+        for _ in range(depth):
+            place = 2 * place + 1 + holds[everybody, np.array(asked)[place]]
+        rows.extend(np.array(ends)[place - (leaves - 1)] for ends in itertools.product(range(labels), repeat=leaves))
+    return np.array(rows, dtype=np.int8)
+
+
+def _grown(
+    predicates: Sequence[Predicate],
+    node: Node,
+    remaining: int,
+    ask: Callable[[Node, int], int],
+    label: Callable[[Node], int],
+) -> Leaf | Split:
+    """Ask for the predicate of `node` (B stands for a stop), then for those below it, then for the labels."""
+    asked = ask(node, remaining) if remaining else len(predicates)
+    if asked == len(predicates):
+        return Leaf(label(node))
+    if node.decides(asked):  # the other side cannot be reached
+        return _grown(predicates, node, remaining - 1, ask, label)
+    fails, holds = (
+        _grown(predicates, node.with_literal(asked, side), remaining - 1, ask, label) for side in (False, True)
+    )
+    return Split(predicates[asked], fails, holds)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The class of decision trees with a fixed depth over public predicates, with its exact sampler.
+
 
 DEEPEST = 6
 DEFAULT_DEPTH = 4

@@ -1,21 +1,105 @@
-"""The calibrated form: the threshold noised once, the queries by one-sided noise. Proof: proofs/sparse_vector.md."""
+"""How far from flipping must a query be to be answered? Accuracy only: no privacy figure depends on this module.
+
+A query with d = w + D is answered iff ν > ρ − D. Given ρ = z it fails with a chance q(D − z), q = `query_failures`, so
+that m of them are not all answered with the chance
+
+    Σ_z P(ρ = z) · g(D − z),    g(t) = 1 − (1 − q(t))^m,
+
+the exact joint tail over ρ, drawn once, and the m draws of ν. g decreases, so the sum is bounded from above when every
+z is moved upwards to the next point of a grid; the grid is the integers themselves up to a scale of `_FINE`.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
-from pcqr.documents import Document
-from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee, rounded_up
-from pcqr.mechanisms.sparse_vector.margin import Floats, Integers, cover, smallest_excess
-from pcqr.mechanisms.sparse_vector.running import PROOF, RunningSparseVector
+from pcqr.checks import alone, check_delta, check_integer, check_positive, check_probability, keep_plain
 from pcqr.mechanisms.stability import laplace_tail, scale_for, smallest_threshold
-from pcqr.noise import check_scale, discrete_laplace, geometric
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee, rounded_up
+from pcqr.privacy.noise import check_scale, discrete_laplace, geometric
+from pcqr.serialization import Document
+
+if TYPE_CHECKING:
+    from pcqr.mechanisms.sparse_vector import SparseVector
+
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+_FINE = 128
+
+
+class Noises(Protocol):
+    """What the margin depends on: the laws of ρ and of ν."""
+
+    def threshold_cover(self, left_out: float) -> tuple[Integers, Floats]:
+        """Points z, ascending, and masses: a bound from above on the law of ρ, but for `left_out` in each tail."""
+        ...
+
+    def query_failures(self, excess: Integers) -> Floats:
+        """P(ν ≤ −`excess`), 1 where `excess` ≤ 0."""
+        ...
+
+
+def smallest_excess(noises: Noises, queries: int, failure: float) -> int:
+    """The smallest integer D for which `queries` = m queries with d ≥ w + D are all answered but for `failure`."""
+    z, enough = _judge(noises, queries, failure)
+    low, high = int(z[0]), int(z[-1]) + 1
+    while not enough(high):
+        low, high = high + 1, high + 2 * (high - low)
+    return _least(enough, low, high)
+
+
+def smaller_excess(noises: Noises, queries: int, failure: float, most: int) -> int | None:
+    """`smallest_excess` if it is at most `most`, else None: to see that it is larger takes a single look."""
+    z, enough = _judge(noises, queries, failure)
+    return _least(enough, int(z[0]), most) if most >= z[0] and enough(most) else None
+
+
+def _judge(noises: Noises, queries: int, failure: float) -> tuple[Integers, Callable[[int], bool]]:
+    """The points of ρ, and whether an excess D is enough, which it is from the smallest one on."""
+    check_integer("queries", queries, least=1)
+    check_probability("failure", failure)
+    left_out = 1e-9 * failure
+    z, mass = noises.threshold_cover(left_out)
+
+    def enough(excess: int) -> bool:
+        first = int(np.searchsorted(z, excess))  # from here on every query fails
+        passes = np.log1p(-np.minimum(noises.query_failures(excess - z[:first]), 1.0 - 1e-16))
+        chance = float(mass[first:].sum()) - float((mass[:first] * np.expm1(queries * passes)).sum())
+        return chance + 2.0 * left_out <= failure
+
+    return z, enough
+
+
+def _least(enough: Callable[[int], bool], low: int, high: int) -> int:
+    """The smallest integer from `low` to `high` that is `enough`; `high` is."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle + 1, high)
+    return low
+
+
+def cover(scale: float, reach: int, mass: Callable[[Integers], Floats]) -> tuple[Integers, Floats]:
+    """Points and masses for a law that decreases away from 0, `mass` its probabilities, on the integers within `reach`.
+
+    A point stands for the integers from the one before it, exclusive, up to itself: each counts as the likeliest.
+    """
+    step = max(1, math.floor(scale / _FINE))
+    points = np.arange(-reach, reach + step, step)
+    likeliest = np.clip(0, points - step + 1, points)
+    return points, step * mass(likeliest)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The calibrated form: the threshold noised once, the queries by one-sided noise. Proof: proofs/sparse_vector.md.
 
 
 @dataclass(frozen=True)
@@ -152,3 +236,95 @@ class OneSidedSparseVector(Document):
         """P(ν ≤ −`excess`), 1 where `excess` ≤ 0."""
         fails: Floats = np.exp(-np.maximum(0, excess) / self.query_scale)
         return fails
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One run of a sparse vector, whatever its form.
+
+
+PROOF = "sparse_vector"
+
+
+class RunningSparseVector:
+    """One run of a sparse vector, of whichever form.
+
+    The noisy threshold w + ρ is secret: whoever knows it can read distances off the answers.
+
+    Parameters
+    ----------
+    parameters : SparseVector
+        What is run.
+    entropy : Entropy
+        Where all noise of the run comes from.
+    thresholds : sequence of int, default ()
+        Noisy thresholds that were drawn before (`thresholds`), for a run that goes on. **Secret.**
+
+    Attributes
+    ----------
+    unstable_left : int
+        Unstable answers that are left. Public.
+    queries_left : int or None
+        Queries that are left. Public; None: any number.
+    has_halted : bool
+        Whether either is used up.
+
+    Examples
+    --------
+    >>> from pcqr import SeededEntropy
+    >>> from pcqr.mechanisms import OneSidedSparseVector, RunningSparseVector
+    >>> vector = OneSidedSparseVector.calibrate(epsilon=1.0, delta=1e-6, unstable=2)
+    >>> run = RunningSparseVector(vector, SeededEntropy(0))  # NOT PRIVATE; the same as vector.start(…)
+    >>> [run.is_stable(distance) for distance in (60, 0, 60, 0)]
+    [True, False, True, False]
+    >>> run.has_halted
+    True
+    """
+
+    is_under_way = False
+
+    def __init__(self, parameters: SparseVector, entropy: Entropy, thresholds: Sequence[int] = ()) -> None:
+        self.parameters = parameters
+        self.unstable_left = parameters.unstable
+        self.queries_left = parameters.queries
+        self._entropy = entropy
+        self._thresholds = list(thresholds)
+        self._threshold(self._epoch)
+
+    @property
+    def has_halted(self) -> bool:
+        """A function of the answers alone, hence public."""
+        return self.unstable_left <= 0 or (self.queries_left is not None and self.queries_left <= 0)
+
+    @alone
+    def is_stable(self, distance: int) -> bool:
+        """Answer the query whose distance to instability is `distance`. Raises RuntimeError once halted."""
+        if self.has_halted:
+            raise RuntimeError("The sparse vector has halted: no further query may be tested.")
+        if self.queries_left is not None:
+            self.queries_left -= 1
+        threshold = self._threshold(self._epoch)
+        stable = distance + self.parameters.query_noise(self._entropy) > threshold
+        if not stable:
+            self.unstable_left -= 1  # one step: ⊥ is counted, and the next threshold, if there is one, is due
+        return stable
+
+    def thresholds(self) -> tuple[int, ...]:
+        """The noisy thresholds of all epochs, those that are not due yet drawn ahead. **Secret.**
+
+        With them, and the public counts of what is left, another run goes on where this one is.
+        """
+        self._threshold(self.parameters.unstable - 1 if self.parameters.redraws_threshold else 0)
+        return tuple(self._thresholds)
+
+    @property
+    def _epoch(self) -> int:
+        """Which threshold holds: the first, or where each ⊥ is followed by another one, that after the last ⊥."""
+        return self.parameters.unstable - self.unstable_left if self.parameters.redraws_threshold else 0
+
+    def _threshold(self, epoch: int) -> int:
+        while len(self._thresholds) <= epoch:
+            self._thresholds.append(self.parameters.threshold + self.parameters.threshold_noise(self._entropy))
+        return self._thresholds[epoch]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.parameters!r}, unstable_left={self.unstable_left})"

@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import ClassVar
 
 from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain
-from pcqr.documents import Document
-from pcqr.entropy import Entropy
 from pcqr.errors import ParameterError
-from pcqr.guarantee import Guarantee, positive, rounded_up
-from pcqr.mechanisms.sparse_vector.running import PROOF, RunningSparseVector
+from pcqr.mechanisms.sparse_vector.one_sided import PROOF, RunningSparseVector
 from pcqr.mechanisms.stability import scale_for
-from pcqr.noise import check_scale, discrete_laplace
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee, positive, rounded_up
+from pcqr.privacy.noise import check_scale, discrete_laplace
+from pcqr.serialization import Document
 
 
 @dataclass(frozen=True)

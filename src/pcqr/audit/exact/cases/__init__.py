@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from pcqr.audit.exact.cases.classifiers import classifier_cases
-from pcqr.audit.exact.cases.committees import committee_cases
-from pcqr.audit.exact.cases.mechanisms import mechanism_cases
-from pcqr.audit.exact.cases.neighbours import neighbour_cases
-from pcqr.audit.exact.cases.noise import noise_cases
-from pcqr.audit.exact.cases.peers import peer_cases
-from pcqr.audit.exact.cases.persons import person_cases
+from pcqr.audit.exact.cases.mechanisms import mechanism_cases, noise_cases, vote_cases
+from pcqr.audit.exact.cases.peers import neighbour_cases, peer_cases
 from pcqr.audit.exact.cases.predicates import predicates_cases
-from pcqr.audit.exact.cases.publication import publication_cases
-from pcqr.audit.exact.cases.raw import raw_cases
-from pcqr.audit.exact.cases.scores import score_cases
-from pcqr.audit.exact.cases.votes import vote_cases
-from pcqr.audit.exact.cases.weights import weight_cases
+from pcqr.audit.exact.cases.publication import committee_cases, publication_cases
+from pcqr.audit.exact.cases.records import person_cases, weight_cases
+from pcqr.audit.exact.cases.tables import raw_cases, score_cases
 from pcqr.audit.exact.verify import Case
 
 

@@ -10,36 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from pcqr.accounting import ConcentratedEvent
-from pcqr.algorithms.linear import descend, shape_of
-from pcqr.algorithms.published import most_coordinates, publish
 from pcqr.audit.exact.cases.tables import LINE, Pairs, Record, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase
+from pcqr.audit.exact.laws import in_full
 from pcqr.audit.exact.sums import Shown, SumCase
 from pcqr.audit.exact.verify import Case
-from pcqr.audit.shown import in_full
-from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee
+from pcqr.data.records.directions import Directions
+from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.predicates import Predicate
+from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
-from pcqr.plan import (
-    Branch,
-    ClassCountsStage,
-    ComparisonStage,
-    Context,
-    DrawStage,
-    LeafCountsStage,
-    LinearStage,
-    Sequence,
-    Stage,
-    account,
-)
-from pcqr.plan.composition import parts_of
-from pcqr.plan.linear import MapName
-from pcqr.records.directions import Directions
-from pcqr.records.feature_map import FeatureMap
-from pcqr.records.ferns import Ferns
-from pcqr.records.predicates import Predicate
-from pcqr.records.vectors import ColumnVectors, PredicateVectors
+from pcqr.privacy.accounting import ConcentratedEvent
+from pcqr.privacy.composition import Branch, Context, Sequence, Stage, account, parts_of
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.classifier.descent import descend, shape_of
+from pcqr.releases.classifier.plan import ClassCountsStage, ComparisonStage, LeafCountsStage, LinearStage, MapName
+from pcqr.releases.classifier.run import most_coordinates, publish
+from pcqr.releases.protocol.stages import DrawStage
 
 CUTS = (Predicate(0, 0.5), Predicate(0, 1.5))
 TWO_PLACES: tuple[Record, ...] = LINE[:4]

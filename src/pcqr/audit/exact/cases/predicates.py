@@ -12,22 +12,24 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pcqr.accounting import BoundedRangeEvent, Repeated
-from pcqr.algorithms.predicates import joined, noisy_counts, shares, shown_categories
-from pcqr.algorithms.sspp import sspp
 from pcqr.audit.exact.cases.tables import Table, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase
+from pcqr.audit.exact.laws import in_full
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.exact.verify import Case
-from pcqr.audit.shown import in_full
-from pcqr.entropy import Entropy
-from pcqr.guarantee import Guarantee
+from pcqr.data.records.predicates import Predicate
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.halving import halved
-from pcqr.noise import IntegerArray
-from pcqr.plan import Context, DrawStage, PredicatesStage, account
-from pcqr.plan import Sequence as Stages
-from pcqr.records.predicates import Predicate
+from pcqr.privacy.accounting import BoundedRangeEvent, Repeated
+from pcqr.privacy.composition import Context, account
+from pcqr.privacy.composition import Sequence as Stages
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.noise import IntegerArray
+from pcqr.releases.classifier.plan import PredicatesStage
+from pcqr.releases.classifier.predicates import joined, noisy_counts, shares, shown_categories
+from pcqr.releases.protocol.stages import DrawStage
+from pcqr.releases.semi_private.run import sspp
 
 Place = int | None
 Places = tuple[Place, ...]

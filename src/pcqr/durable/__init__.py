@@ -1,0 +1,1 @@
+"""What outlives a process: ledger, account, the directory of a release, secrets."""

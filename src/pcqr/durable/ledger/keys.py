@@ -1,0 +1,211 @@
+"""Which keys are surely new: a piece of memory of fixed size, past which most look-ups need not go (proofs/ledger.md).
+
+Queries are hardly ever repeated: to ask the database for each of them costs more than to write the answers down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from pcqr.durable.ledger.chain import Entry, Link, follows, split
+from pcqr.durable.ledger.checks import broken
+from pcqr.durable.ledger.store import Keyed, Snapshot, Store, prefixes, prefixes_in
+
+EXPONENT = 19
+"""2^19 words of 64 bits are four megabytes: of a million keys and a new one, about one in a thousand is held back."""
+_SHIFTS = np.array([[0], [6], [12], [18]], np.uint64)
+_ONE, _PLACE = np.uint64(1), np.uint64(63)
+
+
+class Sieve:
+    """The keys of all entries of a ledger up to the link `until`, by their first eight bytes (`tables.prefixes`).
+
+    These bytes name a word and at most four bits of it, which are set when a key is added and never cleared: a key
+    with a bit that is not set was not added. A key whose bits are all set may have been, or others have set them.
+    """
+
+    def __init__(self, until: Link) -> None:
+        self.until = until
+        self._words = np.zeros(1 << EXPONENT, np.uint64)
+        self._rest = np.uint64(64 - EXPONENT)
+
+    def add(self, prefixes: NDArray[np.int64]) -> None:
+        words, bits = self._marks(prefixes)
+        np.bitwise_or.at(self._words, words, bits)
+
+    def may_have(self, prefixes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """False where no key that begins so was added."""
+        words, bits = self._marks(prefixes)
+        found: NDArray[np.bool_] = self._words[words] & bits == bits
+        return found
+
+    def _marks(self, prefixes: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
+        """The word of each key, by its first bits, and its bits in that word, by its last ones."""
+        numbers = prefixes.view(np.uint64)
+        bits = np.bitwise_or.reduce(_ONE << (numbers >> _SHIFTS & _PLACE), axis=0)
+        return (numbers >> self._rest).astype(np.intp), bits
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which entry has a key: an index in the database for most of a ledger, and memory for its end (proofs/ledger.md).
+#
+# Keys are as good as random: put into the index one by one, each would change a page of its own. They are put there in
+# bulk and in order, those of many turns at a time. Until then the entries themselves say which keys they have: whoever
+# looks for a key reads the end of the ledger once, and remembers. The only writer of a ledger has a sieve besides, that
+# tells most new keys without a look at either.
+
+
+MOST_RECENT = 65_536
+"""Keys at the end of a ledger that are not in its index, at most."""
+FILLING = 8
+"""A sieve is filled once one key was looked for to every so many in the index: to look takes longer than to fill."""
+MOST_IN_SIEVE = 1 << 23
+"""With more keys a new sieve would hold back most of those that are new."""
+
+
+class Keys:
+    """Finds the entries of a ledger by their keys. Threads may share it, each with a connection of its own."""
+
+    def __init__(self) -> None:
+        self._recent = _Recent(-1)
+        self._sieve: Sieve | None = None
+        self._asked = 0
+        """Keys that were looked for since there was a sieve."""
+
+    def find(self, store: Store, connection: Connection, keys: Sequence[bytes], end: Snapshot) -> dict[bytes, Entry]:
+        """The entries up to `end` that have one of `keys`, each compared with its hash."""
+        recent = self._caught_up(store, connection, end).seqs()
+        seqs = [(key, recent[key]) for key in keys if key in recent]
+        numbers = prefixes(keys).tolist() if end.indexed > 0 else []
+        indexed = store.indexed(connection, numbers)
+        if indexed:
+            alike: dict[int, list[bytes]] = {}
+            for key, number in zip(keys, numbers, strict=True):
+                alike.setdefault(number, []).append(key)
+            seqs += ((key, seq) for number, seq in indexed for key in alike[number])
+        seqs = [(key, seq) for key, seq in seqs if seq <= end.last.seq]
+        entries = entries_at(store, connection, {seq for _, seq in seqs})
+        return {key: entries[seq] for key, seq in seqs if entries[seq].position(key) is not None}
+
+    def perhaps_known(
+        self, store: Store, connection: Connection, keys: Sequence[bytes], end: Snapshot
+    ) -> Sequence[bytes]:
+        """Those of `keys` that an entry up to `end` may have: no entry has one of the others.
+
+        To be asked in turns of a ledger's only writer. A sieve counts where it ends with the link of `end` itself:
+        that link stands for all entries before it, and so for all keys.
+        """
+        if self._sieve is None or self._sieve.until != end.last:
+            self._sieve = None
+            self._asked += len(keys)
+            if not end.indexed / FILLING <= self._asked or end.indexed > MOST_IN_SIEVE:
+                return keys
+            self._sieve, self._asked = self._filled(store, connection, end), 0
+        return list(compress(keys, self._sieve.may_have(prefixes(keys)).tolist()))
+
+    def index(self, store: Store, connection: Connection, entries: Sequence[Entry], before: Snapshot) -> int:
+        """Put all keys into the index, those of new `entries` after `before` too, if there are too many without it.
+
+        Returns the number of the entry up to which they are there, in the caller's transaction.
+        """
+        new = _keyed(entries)
+        recent = self._caught_up(store, connection, before) if new else None
+        if recent is None or recent.size + sum(size for *_, size in new) <= MOST_RECENT:
+            return before.indexed
+        store.index(connection, _rows([*recent.entries, *new]))
+        return entries[-1].seq
+
+    def committed(self, before: Link, entries: Sequence[Entry], indexed: int) -> None:
+        """Remember a turn that was written, after the entry `before`."""
+        new, last = _keyed(entries), entries[-1].link
+        if self._sieve is not None and self._sieve.until == before:
+            for _, keys, size in new:
+                self._sieve.add(prefixes_in(keys, size))
+            self._sieve.until = last
+        recent = self._recent
+        if indexed > recent.since:
+            self._recent = _Recent(indexed)
+            return
+        with recent.lock:
+            if recent.until == before.seq:
+                recent.add(new, last.seq)
+
+    def _caught_up(self, store: Store, connection: Connection, end: Snapshot) -> _Recent:
+        """The keys that the index lacks at `end`; perhaps more."""
+        recent = self._recent
+        if recent.since != end.indexed:
+            recent = _Recent(end.indexed)
+            if end.indexed > self._recent.since:  # else it is a look at an earlier moment
+                self._recent = recent
+        with recent.lock:
+            if recent.until < end.last.seq:
+                recent.add(store.keyed(connection, recent.until, end.last.seq), end.last.seq)
+        return recent
+
+    def _filled(self, store: Store, connection: Connection, end: Snapshot) -> Sieve:
+        """A sieve with all keys up to `end`."""
+        sieve = Sieve(end.last)
+        for part in store.all_indexed(connection):
+            sieve.add(part)
+        for _, keys, size in self._caught_up(store, connection, end).entries:
+            sieve.add(prefixes_in(keys, size))
+        return sieve
+
+
+class _Recent:
+    """The entries that have keys, of those after number `since` and up to `until`."""
+
+    def __init__(self, since: int) -> None:
+        self.since = self.until = since
+        self.entries: list[Keyed] = []
+        self.size = 0
+        """How many keys they have."""
+        self.lock = Lock()
+        self._seqs: dict[bytes, int] = {}
+        self._read = 0
+        """Entries of which `_seqs` has the keys: most writers never ask for it."""
+
+    def add(self, entries: Iterable[Keyed], until: int) -> None:
+        for entry in entries:
+            self.entries.append(entry)
+            self.size += entry[2]
+        self.until = until
+
+    def seqs(self) -> dict[bytes, int]:
+        """Which entry has a key."""
+        with self.lock:
+            for seq, keys, size in self.entries[self._read :]:
+                self._seqs.update(dict.fromkeys(split(keys, size), seq))
+            self._read = len(self.entries)
+        return self._seqs
+
+
+def _keyed(entries: Iterable[Entry]) -> list[Keyed]:
+    return [(entry.seq, entry.keys, entry.size) for entry in entries if entry.keys is not None]
+
+
+def _rows(entries: Sequence[Keyed]) -> NDArray[np.int64]:
+    """What the index has of the keys of these entries, in its order. Keys of one that begin alike have one row."""
+    numbers = np.concatenate([prefixes_in(keys, size) for _, keys, size in entries])
+    seqs = np.repeat([seq for seq, *_ in entries], [size for *_, size in entries])
+    rows = np.stack((numbers, seqs), axis=1)[np.lexsort((seqs, numbers))]
+    found: NDArray[np.int64] = rows[np.append(True, np.any(rows[1:] != rows[:-1], axis=1))]
+    return found
+
+
+def entries_at(store: Store, connection: Connection, seqs: set[int]) -> dict[int, Entry]:
+    """The entries with these numbers, by number."""
+    identity, found = bytes.fromhex(store.identity), {}
+    for entry, previous in store.linked(connection, sorted(seqs)):
+        if not follows(previous, identity, entry):
+            raise broken(store.place, entry.seq)
+        found[entry.seq] = entry
+    for seq in seqs - found.keys():
+        raise broken(store.place, seq)
+    return found

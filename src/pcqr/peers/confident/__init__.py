@@ -1,1 +1,0 @@
-"""Answers only where the teachers agree (PATE 2018: Confident-GNMax). Proof: proofs/confident.md."""

@@ -1,1 +1,0 @@
-"""Knowledge transfer (Bassily, Thakkar, Thakurta 2018): a student learns from released answers. Proof: transfer.md."""

@@ -1,0 +1,1 @@
+"""Public numbers to plans: the model behind expectations, certificates, search."""

@@ -1,1 +1,0 @@
-"""What is proved about accuracy: deviations, the certificate of a plan, the fewest records that have one."""

@@ -1,0 +1,1 @@
+"""What a promise is: guarantee, privacy unit, accountants, composition, noise, entropy."""

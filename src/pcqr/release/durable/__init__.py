@@ -1,1 +1,0 @@
-"""A release in a directory: it outlives its process, and counts its budget once (proofs/release.md)."""

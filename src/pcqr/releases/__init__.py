@@ -1,0 +1,1 @@
+"""One folder an algorithm: `plan.py` (its stage), `run.py`, `planning.py` and `estimator.py`."""

@@ -1,0 +1,1 @@
+"""AgPrivCl: relabelled records, then votes."""

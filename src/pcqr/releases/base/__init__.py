@@ -1,0 +1,1 @@
+"""What all estimators share: inputs, contribution bounding, fitting, answering, keeping."""

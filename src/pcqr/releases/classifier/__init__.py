@@ -1,0 +1,1 @@
+"""`PrivateClassifier`: a tree, or a linear classifier with a tree beside it."""

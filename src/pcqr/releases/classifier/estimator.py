@@ -1,0 +1,635 @@
+"""One private classifier for tables: publishes a tree or a linear classifier."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from math import ceil
+from typing import Any, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from pcqr.checks import check_delta, check_positive
+from pcqr.data.records import Encoded, ParquetTable, Persons, Records
+from pcqr.data.records.in_memory import RawRecords, plain_columns
+from pcqr.data.records.on_device import OnDevice
+from pcqr.data.records.parted import Parted
+from pcqr.data.records.parted.parquet import RawParquet
+from pcqr.data.records.parted.source import RawParted
+from pcqr.data.records.persons import WHOLE, ByLabel, WeighedRows, weighed
+from pcqr.data.records.predicates import Predicates
+from pcqr.data.schema import Schema
+from pcqr.data.schema.cells import listed
+from pcqr.data.schema.raw import (
+    TYPES_ARE_PUBLIC,
+    RawColumn,
+    RawInMemory,
+    RawKind,
+    RawTable,
+    cut_further,
+    has_cuts,
+    raw_columns,
+    stand_in_rows,
+)
+from pcqr.durable.account import AccountLike
+from pcqr.errors import InfeasiblePlan, NoGpu, NothingPublic, ParameterError
+from pcqr.gpu.counts import DeviceChoice, Found, find_gpu
+from pcqr.hypotheses.base import HypothesisClass
+from pcqr.hypotheses.linear import LinearClassifier
+from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
+from pcqr.hypotheses.trees.tree import from_schema, predicates_of_schema
+from pcqr.planner.expectation import nothing_learned
+from pcqr.planner.request import Request
+from pcqr.privacy.composition import Sequence as Stages
+from pcqr.privacy.composition import Stage
+from pcqr.privacy.entropy import Entropy
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.base.contributions import (
+    ClassWeight,
+    Hearing,
+    check_class_weight,
+    declared_weights,
+    in_words,
+    row_shares,
+    weights_of,
+)
+from pcqr.releases.base.fitting import Bought
+from pcqr.releases.base.inputs import (
+    AssumePublic,
+    Given,
+    Known,
+    LabelArray,
+    has_names,
+    is_of_numbers,
+    no_weights_in_parts,
+)
+from pcqr.releases.base.stable import PublishedEstimator
+from pcqr.releases.classifier.feature_maps import (
+    FeatureChoice,
+    dense_features,
+    is_dense,
+    linear_predicates,
+    most_linear,
+    stand_ins_for,
+)
+from pcqr.releases.classifier.plan import PredicatesStage
+from pcqr.releases.classifier.planning import feature_maps, plan_published
+from pcqr.releases.classifier.predicates import (
+    MOST_ON_GRID,
+    SAFE_FROM,
+    Purchase,
+    grid_schema,
+    predicates_recipe,
+    private_schema,
+    widest_schema,
+)
+from pcqr.releases.classifier.rule import FEWEST, Choice, Construction, Method, choose, rarest_for, trees_for
+from pcqr.releases.classifier.run import Maps, has_rows_for, publish_weighed
+from pcqr.releases.protocol.plan import Budget
+from pcqr.releases.semi_private.plan import PublishedPlan
+
+ON_A_GRID = "cuts at powers of √2, which suit no table in particular"
+_DEEPEST_ON_GRID, _MOST_AT_DEPTH_3 = 3, 550
+MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
+BOUGHT_OF_PERSONS = "predicates are bought from one row of each person, chosen by a secret coin"
+CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a `fit` would do, and make its classifier of. From public things alone.
+
+    `maps` are the feature maps of the linear classifiers. There are none where a tree is published. `shortfall` says
+    why nothing can be learned, if nothing can. `schema` is how columns are read, the widest that may be bought.
+    """
+
+    plan: PublishedPlan
+    hypotheses: HypothesisClass
+    maps: Maps
+    shortfall: str | None = None
+    schema: Schema | None = None
+
+
+@dataclass(eq=False, repr=False)
+class PrivateClassifier(PublishedEstimator[PublishedPlan]):
+    """A classifier that is (ε, δ)-differentially private as a whole: publish it, apply it for ever.
+
+    Nothing has to be public but the columns and their kinds: a share of the budget then buys where numbers are cut and
+    which categories texts have. Where n·ε is too small for that, numbers are cut on a public grid: `fit` warns. With
+    public rows, `fit(X, y, public=…)`, or a schema, `fit(X, y, schema=…)`, predicates cost nothing. 30 rows are nearly
+    as good as 2,000.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        ε, the whole of the privacy loss, charged at `fit`.
+    delta : float, default 1e-6
+        δ of the same promise. A tree alone is pure and spends none: 0 is allowed with method="tree".
+    method : {"auto", "tree", "linear"}, default "auto"
+        "tree": one exact draw over all trees of a depth, and noisy counts at its leaves, for probabilities. "linear":
+        DP gradient descent [1]_ [2]_ over public predicates and, from n·ε = 30,000 on, random ferns; from 150,000 on
+        two pilots choose how many. Below 8,000 the weights are those of empirical Bayes, by two noisy sums and the
+        public rows. "auto": a tree below n·ε = 3,000, or 2,000 where two labels are "balanced" and there are public
+        rows; from there on a linear classifier beside a tree, whose label is one more column of it; where features are
+        dense, a linear classifier. All of it is paid for out of ε (`pcqr.releases.classifier.rule`).
+    features : {"auto", "predicates", "dense"}, default "auto"
+        What a linear classifier reads. "predicates": public predicates, which suit tables of numbers and categories.
+        "dense": the columns themselves, as an encoder of images or text made them; they are scaled by the public rows
+        and seen through their principal directions, at most 300 and at most a quarter of the public rows, or scaled
+        by the bounds of the schema. "auto": dense where there are more than 100 columns (and at most 65,535), all of
+        them numbers, and neither `trees` nor a `method` says otherwise. What made the columns must be public, and make
+        each row by itself: `guarantee_.assumptions` says so.
+    trees : DecisionTrees or None, default None
+        Where the public predicates come from, and the depth of one tree. A linear classifier has more predicates of its
+        own, unless these are declared. None: those of `pcqr.releases.classifier.rule.trees_for`.
+    entropy : Entropy, int or None, default None
+        Where the randomness comes from: None is the operating system. An integer seeds a test, which is **not
+        private**.
+    classes : sequence of labels or None, default None
+        The label names, in order; more than two for trees and linear classifiers. None: 0 and 1; other names are
+        then read from y, and `guarantee_.assumptions` says that they were treated as public.
+    account : Account, str, path or None, default None
+        The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
+        anything is drawn, and refuses what does not fit. None: nothing is remembered.
+    device : {"cpu", "cuda", "auto"}, default "cpu"
+        Where counts and sums are made. The result is the same, to the last bit. "cuda": on a GPU, by the extra `gpu`;
+        where there is none, for persons and with weights, on the CPU, and `fit` says so. "auto": on a GPU if there is
+        one.
+    class_weight : {"balanced"}, mapping or None, default None
+        What a record of each label counts. A mapping from labels to positive numbers, declared, of which the largest
+        becomes 1; labels that it does not name have 1. "balanced": weights inverse to noisy counts of the labels, which
+        have a tenth of ε. Weights are rounded to 64ths, and the least is 1/64. Labels and probabilities then speak
+        of weighted records (`pcqr.models.with_prior` undoes it).
+    weight_bound : float, default 1.0
+        The largest `sample_weight` that counts as given; `fit` cuts larger ones to it. A record of this weight counts
+        as one record. Public: do not choose it by the private records.
+    types : mapping of str to {"numeric", "categorical", "date", "boolean"} or None, default None
+        The kinds of columns, where nothing else is public. A kind must not be read off private cells, so each column
+        that a frame has no type for needs one. None: those of the types of the frame, or numbers in an array.
+
+    Attributes
+    ----------
+    hypothesis_ : Hypothesis
+        The published classifier, free to be shown; `pcqr.models.PublishedModel.from_learner` makes files of it.
+    method_ : {"tree", "linear"}
+        Which kind it is.
+    class_weight_ : dict
+        What a record of each label counted. It is public: declared, or paid for.
+    guarantee_ : Guarantee
+        What is promised.
+    plan_ : PublishedPlan
+        What was decided from public numbers.
+    classes_ : ndarray
+        The label names.
+    hypotheses_ : DecisionTrees
+        The predicates that were used.
+    schema_ : Schema or None
+        How the columns are read: as declared, as the public rows say, or as bought, with `cuts` and `shares`. None for
+        a table of numbers without it.
+    n_features_in_ : int
+        p, the columns of the table once it is encoded.
+    n_records_, n_public_ : int
+        n, and the number of public rows; None without any.
+
+    See Also
+    --------
+    SemiPrivateLearner : pure ε for any class of `pcqr.hypotheses`.
+    UniversalRelease : answers first, and publishes later.
+
+    References
+    ----------
+    .. [1] S. Song, K. Chaudhuri, A. Sarwate. Stochastic gradient descent with differentially private updates.
+       GlobalSIP 2013.
+    .. [2] R. Bassily, A. Smith, A. Thakurta. Private empirical risk minimization: efficient algorithms and tight error
+       bounds. FOCS 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pcqr import PrivateClassifier
+    >>> from pcqr.hypotheses import DecisionTrees
+    >>> rng = np.random.default_rng(0)
+    >>> X, public = rng.normal(size=(5_000, 2)), rng.normal(size=(200, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> shallow = DecisionTrees(depth=2)
+    >>> classifier = PrivateClassifier(epsilon=1.0, method="tree", trees=shallow, entropy=0)  # seeded: NOT PRIVATE
+    >>> classifier = classifier.fit(X, y, public=public)
+    >>> classifier.predict([[2.0, 0.0], [-2.0, 0.0]])
+    array([1, 0])
+    >>> classifier.method_, classifier.guarantee_.is_pure, classifier.guarantee_.within(1.0, 0.0)
+    ('tree', True, True)
+    >>> (classifier.predict_proba([[2.0, 0.0], [-2.0, 0.0]]).argmax(axis=1) == [1, 0]).all()
+    np.True_
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    method: Choice = "auto"
+    features: FeatureChoice = "auto"
+    trees: DecisionTrees | None = None
+    entropy: Entropy | int | None = None
+    classes: Sequence[Any] | None = None
+    account: AccountLike | None = None
+    device: DeviceChoice = "cpu"
+    class_weight: ClassWeight = None
+    weight_bound: float = 1.0
+    types: Mapping[str, RawKind] | None = None
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        public: Any = None,
+        schema: Schema | AssumePublic | None = None,
+        groups: Any = None,
+        verbose: bool = False,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Charge ε and δ whole, and publish the classifier. Each `fit` is a new release, charged anew.
+
+        Everything is checked before any noise is drawn, and an account is charged in between: a fit that is refused
+        costs nothing, and one that fails after that is not refunded.
+
+        Parameters
+        ----------
+        X, y, public, schema, groups, verbose : see `pcqr.SubsampleAggregate.fit`
+            The private records and their labels, what is public, and whose each row is.
+        sample_weight : array-like of shape (n,) or None, default None
+            What each row counts, at least 0: cut to `weight_bound` and divided by it. It is part of the record, and as
+            private; only that there are weights is public. Not all are 0. With `groups` each row counts that share of
+            what it counts otherwise. Not for tables in parts.
+
+        Returns
+        -------
+        PrivateClassifier
+            This estimator.
+
+        Raises
+        ------
+        ParameterError
+            When a parameter of the estimator is not allowed. Parameters are judged before data.
+        DataError
+            When records, labels, weights, ids of persons or public rows cannot be used.
+        InfeasiblePlan
+            When no plan keeps to ε and δ with so few records.
+        AccountExhausted
+            When the account has no room for the release. Nothing was drawn or charged then.
+
+        Warns
+        -----
+        WeakGuarantee
+            When ε or δ is so large that the guarantee says little.
+        NothingLearned
+            When n·ε is so small that no more than the most common label can be expected.
+        """
+        if self.class_weight is not None and isinstance(X, ParquetTable | Parted):
+            raise no_weights_in_parts("class_weight")
+        with np.errstate(all="ignore"):  # whether a float underflows depends on the records
+            return self._fit(X, y, public, schema, groups, verbose, sample_weight)
+
+    def dry_run(
+        self,
+        records: int,
+        public: Any = None,
+        schema: Schema | None = None,
+        *,
+        persons: bool = False,
+        weights: bool = False,
+    ) -> DryRun:
+        """Return what `fit` would do, as `plan` does, with what it would be made of. Nothing is spent.
+
+        `persons`: is n a number of persons? `weights`: will `fit` get a `sample_weight`?
+        """
+        hypotheses, plan, known = self._planned(records, None, public, schema, persons=persons, weights=weights)
+        return DryRun(plan, hypotheses, known.maps, self._shortfall(hypotheses, known), known.schema)
+
+    @property
+    def method_(self) -> Method:
+        """Which kind of classifier was published."""
+        check_is_fitted(self, "plan_")
+        return "linear" if isinstance(self.hypothesis_, LinearClassifier) else "tree"
+
+    @np.errstate(all="ignore")
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """How far, and to which side, each row of `X` is from the boundary: positive for the second class.
+
+        Margins of a linear classifier, log-odds of a tree. With more than two classes there is one column for each, of
+        margins or of log-probabilities, and the largest decides.
+        """
+        check_is_fitted(self, "plan_")
+        return self._scored.decision_function(self._table(X, self.schema_))
+
+    @np.errstate(all="ignore")
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return a probability of each class for each row of `X`: `predict` gives the class with the largest.
+
+        Post-processing of what was published, which costs nothing. Those of a linear classifier are a function of its
+        margins. Those of a tree are the shares of the labels in the leaf, by noisy counts, drawn towards the shares of
+        the whole table, where the leaf's label is always ahead. With `class_weight` or `sample_weight` they are about
+        weighted records (`pcqr.models.with_prior`).
+        """
+        check_is_fitted(self, "plan_")
+        return self._scored.predict_proba(self._table(X, self.schema_))
+
+    @np.errstate(all="ignore")
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the natural logarithms of `predict_proba`."""
+        logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return logarithms
+
+    @property
+    def _scored(self) -> LinearClassifier | DecisionTree:
+        if not isinstance(self.hypothesis_, LinearClassifier | DecisionTree):
+            raise AssertionError("A tree with shares or a linear classifier is published.")
+        return self.hypothesis_
+
+    def _takes_several_labels(self) -> bool:
+        return True
+
+    def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
+        return DecisionTrees() if self.trees is None else self.trees
+
+    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+        return "weights"
+
+    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawTable | None:
+        if isinstance(X, RawInMemory):
+            return X
+        if isinstance(X, ParquetTable) and not hypotheses.is_fixed:
+            return RawParquet(X.parts, self.types or {}, (X.label, *X.drop))
+        if hypotheses.is_fixed or not has_names(X):
+            if self.types is not None and not hypotheses.is_fixed:
+                raise ParameterError("types", "None for a table without names, whose columns are numbers", self.types)
+            return None
+        return RawInMemory(X, self.types or {}) if self.types is not None or not is_of_numbers(X) else None
+
+    def _of_types(self, X: Any, known: Known) -> tuple[str, ...]:
+        """Return the assumption about a frame of numbers: with a column of another type it would be read by kinds."""
+        return (TYPES_ARE_PUBLIC,) if self._is_uninformed(known) and has_names(X) else ()
+
+    def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:
+        if self.types is None or hypotheses.is_fixed:
+            return ()
+        return raw_columns(dict.fromkeys(self.types, ""), self.types, "types")[0]
+
+    def _supposed(self, known: Known) -> Known:
+        is_declared = self.trees is not None and self.trees.is_fixed
+        if not (known.is_nothing or known.columns) or is_declared or self._is_dense(known):
+            return known
+        columns, has_names = known.columns or plain_columns(known.features), bool(known.columns)
+        has_texts = any(column.kind == "categorical" for column in columns)
+        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if self.delta > 0 else None
+        if recipe is None:
+            return replace(known, schema=grid_schema(columns, gaps=has_names), columns=columns)
+        schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
+        return replace(known, schema=schema, columns=columns, recipe=recipe, features=len(schema.features))
+
+    def _is_uninformed(self, known: Known) -> bool:
+        return known.is_nothing and (self.trees is None or not self.trees.is_fixed)
+
+    def _guess(self, known: Known) -> str:  # noqa: ARG002
+        return CENTRED
+
+    def _guessed(self, known: Known) -> tuple[str, ...]:
+        if not known.columns:
+            return super()._guessed(known)
+        told = {column.kind for column in known.columns}
+        if known.recipe is None:
+            texts = [column.name for column in known.columns if column.kind == "categorical"]
+            left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
+            why = "n·ε is too small to buy cuts" if self.delta else "δ = 0 buys no cuts"
+            message = f"Nothing public says where to cut numbers, and {why}. They get {ON_A_GRID}.{left_out}"
+        elif known.records * self.epsilon < SAFE_FROM and told & {"numeric", "date"}:
+            message = (
+                f"n·ε is below {SAFE_FROM:,}: numbers that are far from 0 compared with their spread, such as years, "
+                "are cut badly."
+            )
+        else:
+            return ()
+        advice = "Give some `public` rows, of which 30 will do, or a `schema`."
+        warnings.warn(f"{message} {advice}", NothingPublic, stacklevel=4)
+        return (ON_A_GRID,) if known.recipe is None else ()
+
+    def _assumed(self, known: Known) -> tuple[str, ...]:
+        return (MADE_PUBLICLY,) if self._is_dense(known) else ()
+
+    def _about_persons(self, guarantee: Guarantee, hypotheses: HypothesisClass, known: Known) -> Guarantee:
+        found = super()._about_persons(guarantee, hypotheses, known)
+        return found if known.recipe is None else found.explained(BOUGHT_OF_PERSONS)
+
+    def _is_dense(self, known: Known) -> bool:
+        """Are the columns themselves the features? Decided by public things."""
+        if self.features != "auto":
+            return self.features == "dense"
+        return self.method != "tree" and self.trees is None and is_dense(known.features, known.schema, known.points)
+
+    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
+        if self._is_dense(known):
+            return hypotheses  # no predicates are asked
+        chosen = self._chosen(known, hypotheses.labels if self.classes is None else len(self.classes))
+        trees = trees_for(known.records, chosen.tree_share * self.epsilon) if self.trees is None else self.trees
+        if known.columns and known.recipe is None and self.trees is None:
+            trees = on_grid(trees, known.schema)
+        if not chosen.has_tree and not trees.is_fixed:
+            trees = replace(trees, predicates=self._linear_predicates(known) or None)
+        elif known.recipe is not None and known.schema is not None:
+            trees = replace(trees, predicates=from_schema(known.schema, 1)[: trees.most])
+        return super()._prepared(trees, known)
+
+    def _chosen(self, known: Known, labels: int) -> Construction:
+        """Return what to publish. With balanced labels this also depends on whether empirical Bayes is possible."""
+        is_possible = self._is_balanced and labels == 2 and not known.has_row_weights and known.points is not None
+        if is_possible:
+            declared = None if self.trees is None else self.trees.predicates
+            asked = self._linear_predicates(known) if declared is None else declared
+            is_possible = has_rows_for(len(asked) + 2, known.points)  # two more: the constant, and the label of a tree
+        return choose(known.records, self.epsilon, self.method, is_balanced=is_possible)
+
+    def _linear_predicates(self, known: Known) -> Predicates:
+        """More than trees can afford."""
+        if known.recipe is not None and known.schema is not None:
+            return from_schema(known.schema, 1)[: most_linear(known.records)]
+        return linear_predicates(rarest_for(known.records, self.epsilon), known.records, known.points, known.schema)
+
+    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+        if self.delta == 0 and self.method != "tree":
+            raise ParameterError("delta", "above 0, or 0 with method='tree', which alone is pure", self.delta)
+        if self.delta != 0:
+            check_delta(self.delta)
+        if self.device not in get_args(DeviceChoice):
+            raise ParameterError("device", f"one of {', '.join(map(repr, get_args(DeviceChoice)))}", self.device)
+        check_class_weight(self.class_weight)
+        check_positive("weight_bound", self.weight_bound)
+        if self.features not in get_args(FeatureChoice):
+            raise ParameterError("features", f"one of {', '.join(map(repr, get_args(FeatureChoice)))}", self.features)
+        if self.features == "dense" and (self.method == "tree" or self.trees is not None):
+            raise ParameterError("features", "'auto' or 'predicates' for trees", "dense")
+        budget = Budget(self.epsilon, self.delta)
+        return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
+
+    def _with_maps(self, hypotheses: HypothesisClass, known: Known) -> Known:
+        if self._is_dense(known):
+            return replace(known, maps={"dense": dense_features(known.features, known.points, known.schema)})
+        trees = hypotheses
+        if not isinstance(trees, DecisionTrees) or trees.predicates is None:
+            raise ParameterError("public", "public rows or a schema", None)
+        chosen = self._chosen(known, trees.labels)
+        if not chosen.maps:
+            return known
+        is_declared = self.trees is not None and self.trees.is_fixed
+        predicates = trees.predicates if is_declared else self._linear_predicates(known)
+        if known.points is None and known.schema is not None and has_cuts(known.schema):
+            known = replace(known, stand_in=stand_in_rows(known.schema, stand_ins_for(len(predicates))))
+        maps = feature_maps(
+            chosen,
+            known.records,
+            self.epsilon,
+            trees.labels,
+            predicates,
+            known.features,
+            known.rows,
+            known.schema,
+        )
+        return replace(known, maps=maps)
+
+    def _make_plan(self, request: Request, known: Known) -> PublishedPlan:
+        if request.records * self.epsilon < FEWEST:
+            raise InfeasiblePlan(
+                f"With n = {request.records:,} and ε = {self.epsilon:g} a published classifier would be noise: n·ε is "
+                f"below {FEWEST}.",
+                f"n ≥ {ceil(FEWEST / self.epsilon):,} at this ε, or ε ≥ {FEWEST / request.records:.2g} at this n",
+            )
+        return plan_published(
+            request,
+            self.method,
+            known.maps,
+            public=known.rows,
+            is_balanced=self._is_balanced,
+            has_row_weights=known.has_row_weights,
+            bought=known.bought,
+        )
+
+    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
+        if not isinstance(hypotheses, DecisionTrees):
+            return None
+        dense = known.maps.get("dense")
+        asked = len(hypotheses.predicates or ()) if dense is None else dense.size
+        return nothing_learned(known.records, self.epsilon, asked, hypotheses.labels)
+
+    @property
+    def _weights_shown(self) -> ByLabel | None:
+        """What a record of each label counted in the last run, in 64ths."""
+        return vars(self).get("_by_label")
+
+    def _told(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:
+        shown = self._weights_shown
+        if shown is None:
+            return guarantee
+        return guarantee.explained(in_words(shown, names.tolist(), is_balanced=self._is_balanced))
+
+    @property
+    def class_weight_(self) -> dict[Any, float]:
+        """What a record of each label counted, by its name."""
+        check_is_fitted(self, "plan_")
+        return weights_of(self._weights_shown, self.classes_.tolist())
+
+    @property
+    def _is_balanced(self) -> bool:
+        return isinstance(self.class_weight, str)
+
+    def _row_shares(self, sample_weight: Any) -> NDArray[np.float64] | None:
+        return row_shares(sample_weight, self.weight_bound)
+
+    def _weighed(self, records: Records, names: LabelArray) -> Records:
+        by_label = declared_weights(self.class_weight, names.tolist())
+        if self._is_balanced:  # refuse before the labels are counted, which spends ε
+            weighed(records, (WHOLE,) * names.shape[0])
+        return records if by_label is None else weighed(records, by_label)
+
+    def _find_gpu(self, *, weighed: bool) -> str | None:
+        found = Found(None, "persons and records with weights are added up on the CPU")
+        if not weighed and self.class_weight is None and self.device != "cpu":
+            found = find_gpu()
+        if found.name is None and self.device == "cuda":
+            warnings.warn(
+                f"No GPU is used: {found.why_not}. The CPU computes the same, to the last bit.",
+                NoGpu,
+                stacklevel=4,  # errstate and fit stand between
+            )
+        return found.name
+
+    def _check_room(self, given: Given) -> None:
+        if given.gpu is None:
+            given.records.check_room(tuple(given.known.maps.values()))
+
+    def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> Bought | None:
+        stage, bought = plan.stage, None
+        if given.known.recipe is not None:
+            hypotheses, schema, given, stage = self._buy(hypotheses, given, stage, entropy)
+            bought = hypotheses, schema
+        records = given.records if given.gpu is None else OnDevice(given.records, given.gpu)
+        known = given.known
+        self.hypothesis_, self._by_label = publish_weighed(
+            stage, hypotheses, records, entropy, maps=known.maps, public=known.rows
+        )
+        return bought
+
+    def _buy(
+        self, hypotheses: HypothesisClass, given: Given, stage: Stage, entropy: Entropy
+    ) -> tuple[HypothesisClass, Schema | None, Given, Stage]:
+        """Buy predicates. Return the class, the schema, the records and the stages that follow.
+
+        But for the records, whose cells are read one by one, they are functions of what was shown.
+        """
+        known, records = given.known, given.records
+        first, *rest = stage.stages if isinstance(stage, Stages) else (stage,)
+        if not isinstance(first, PredicatesStage) or known.recipe is None:
+            raise AssertionError("A plan that buys predicates begins with their stage.")
+        schema = private_schema(raw_table(given, entropy), first, entropy)
+        if given.raw is None:
+            schema = Schema(tuple(replace(column, missing=False) for column in schema.columns))
+        else:
+            records = read_again(records, given.raw, schema)
+            self.n_features_in_ = records.width
+        finer = cut_further(schema, known.recipe.parts)
+        known = Known(known.records, len(finer.features), None, finer)
+        made = self._prepared(hypotheses, known).with_labels(hypotheses.labels)
+        given = replace(given, records=records, known=self._with_maps(made, known))
+        following = rest[0] if len(rest) == 1 else Stages(tuple(rest))
+        return made, None if given.raw is None else schema, given, following
+
+
+def raw_table(given: Given, entropy: Entropy) -> RawTable:
+    """Return the private table from which predicates are bought: of persons one row each, chosen by secret coins.
+
+    Each record counts one here, whatever its weight.
+    """
+    records, raw = given.records, given.raw
+    if isinstance(records, Persons):
+        chosen = records.one_row_each(entropy)
+        return raw.rows(chosen) if isinstance(raw, RawInMemory) else RawRecords(records.source.rows(chosen))
+    if raw is None:
+        return RawRecords(records.source if isinstance(records, WeighedRows) else records)
+    return RawParted(records, raw) if isinstance(records, Parted) else raw
+
+
+def read_again(records: Records, raw: RawTable, schema: Schema) -> Records:
+    """Return the records of a table of known kinds, read by the bought schema."""
+    if isinstance(records, WeighedRows):
+        return records.over(read_again(records.source, raw, schema))
+    if isinstance(records, Parted):
+        return records.read_by(schema)
+    if isinstance(records, Encoded) and isinstance(raw, RawInMemory):
+        return records.with_table(raw.compact(schema))
+    raise AssertionError("Predicates are bought of records in memory or in parts.")
+
+
+def on_grid(trees: DecisionTrees, schema: Schema | None) -> DecisionTrees:
+    """Return the trees over the public grid of a schema: many predicates, hence small ones."""
+    found = predicates_of_schema(schema, None, MOST_ON_GRID) if schema is not None else ()
+    deepest = _DEEPEST_ON_GRID if len(found) <= _MOST_AT_DEPTH_3 else _DEEPEST_ON_GRID - 1
+    return replace(trees, predicates=found, deepest=min(trees.deepest, deepest))

@@ -1,0 +1,268 @@
+"""What a release says: an answer, what has been spent and is left, and what a batch of queries will cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from pcqr.serialization import Document
+from pcqr.serialization.codec import later
+
+Kind = Literal["stable", "unstable", "published", "repeated"]
+L = TypeVar("L")
+LIKELY = 0.5
+"""The least chance at which a batch is expected to exhaust its release."""
+
+
+@dataclass(frozen=True)
+class Usage(Document):
+    """A number of queries and, among them, of unstable answers or of labels.
+
+    Parameters
+    ----------
+    queries : int or None
+        The queries; None where their number has no limit.
+    unstable : int or None
+        The unstable answers; None where no answer can be one, or where their number has no limit.
+    labels : int or None, default None
+        The labels; None where their number has no limit of its own.
+
+    Examples
+    --------
+    >>> from pcqr.releases.protocol.answers import Usage
+    >>> print(Usage(12, 5))
+    12 queries and 5 unstable answers
+    >>> print(Usage(None, 3))
+    3 unstable answers and any number of stable ones
+    >>> Usage(640, None, labels=286)
+    Usage(queries=640, unstable=None, labels=286)
+    """
+
+    queries: int | None
+    unstable: int | None
+    labels: int | None = later(None)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Is one of them used up, so that no new query can be answered?"""
+        return any(number is not None and number <= 0 for number in (self.queries, self.unstable, self.labels))
+
+    def at_most(self, other: Usage | None) -> Usage:
+        """Return what both this and `other` allow: the smaller of each two numbers. `other` may be None."""
+        if other is None:
+            return self
+        pairs = ((self.queries, other.queries), (self.unstable, other.unstable), (self.labels, other.labels))
+        return Usage(*(min((each for each in pair if each is not None), default=None) for pair in pairs))
+
+    def __repr__(self) -> str:
+        labels = "" if self.labels is None else f", labels={self.labels}"
+        return f"{type(self).__name__}(queries={self.queries}, unstable={self.unstable}{labels})"
+
+    def __str__(self) -> str:
+        queries = "any number of queries" if self.queries is None else counted(self.queries, "query", "queries")
+        if self.labels is not None:
+            unstable = "" if self.unstable is None else f", {counted(self.unstable, 'unstable answer')}"
+            return f"{queries}{unstable} and {counted(self.labels, 'label')}"
+        if self.unstable is None:
+            return queries
+        unstable = counted(self.unstable, "unstable answer")
+        if self.queries is not None:
+            return f"{queries} and {unstable}"
+        return f"{unstable} and any number of stable ones" if self.unstable else unstable
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun, as one says it.
+
+    Parameters
+    ----------
+    number : int
+        How many.
+    one : str
+        The noun for one of them.
+    many : str, optional
+        The noun for several; None adds an s.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from pcqr.releases.protocol.answers import counted
+    >>> counted(1, "query", "queries"), counted(2_000, "query", "queries"), counted(3, "row")
+    ('1 query', '2,000 queries', '3 rows')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+@dataclass(frozen=True)
+class Answer(Document, Generic[L]):
+    """One answer to one query.
+
+    Parameters
+    ----------
+    label : label or None
+        None stands for ⊥: no label.
+    kind : {"stable", "unstable", "published", "repeated"}
+        How it came about.
+    spent, remaining : Usage
+        What has been spent, this answer included, and what is left.
+    beyond_plan : bool, default False
+        Is it past the planned number m of queries? Privacy holds; the accuracy bound was for fewer.
+
+    Examples
+    --------
+    >>> from pcqr import Answer
+    >>> from pcqr.releases.protocol.answers import Usage
+    >>> answer = Answer(None, "unstable", spent=Usage(4, 1), remaining=Usage(None, 6))
+    >>> answer.label is None, str(answer.remaining)
+    (True, '6 unstable answers and any number of stable ones')
+    """
+
+    label: L | None
+    kind: Kind
+    spent: Usage
+    remaining: Usage
+    beyond_plan: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchCost(Document):
+    """What a batch of queries will cost, said before it is sent. It holds as long as nobody asks in between.
+
+    The rows that are asked for are repeated, new or published. ε and δ were charged at `fit`: the batch adds nothing.
+
+    Parameters
+    ----------
+    requested : int
+        The rows of the batch.
+    repeated : int
+        Rows asked before, or earlier in the batch: free.
+    new : int
+        Rows that are put to the vote; each takes at most one unstable answer.
+    published : int
+        Rows that the published classifier answers: free. Should the unstable answers run out first, there will be more.
+    certain : int
+        The first so many rows get an answer, a label or ⊥, whatever the votes say.
+    left : Usage
+        What is left before the batch.
+    beyond_plan : int
+        New queries past the planned number m.
+    expected_unstable : float or None
+        Unstable answers that the planner's model expects: an estimate, not a bound. None where there is no model.
+    chance_of_halting : float or None
+        The chance, by the model, that some row stays unanswered. Exactly 0 or 1 where the counts alone settle it.
+    unstable_range : (float, float) or None, default None
+        `expected_unstable` with the model as far off, to either side, as it was on real tables.
+    epsilon, delta : float, default 0.0
+        What the batch adds to ε and δ: nothing.
+    quota : Usage or None, default None
+        What the asker's quota has left before the batch, which counts beside `left`. None: there is no quota.
+    chance_of_exhausting : float or None, default None
+        The chance, by the model, that the batch uses up the release for everybody. Without a quota it is
+        `chance_of_halting`. None where there is no model, and it is possible.
+
+    Examples
+    --------
+    >>> from pcqr.releases.protocol.answers import BatchCost, Usage
+    >>> cost = BatchCost(
+    ...     requested=3, repeated=1, new=2, published=0, certain=3, left=Usage(None, 6),
+    ...     beyond_plan=0, expected_unstable=0.2, chance_of_halting=0.0,
+    ... )
+    >>> cost.is_certain
+    True
+    >>> print(cost)
+    3 rows: 2 new queries; 1 repeated, from the log at no cost.
+    The batch adds nothing to ε and δ: all of it is charged once, at fit.
+    Remaining: 6 unstable answers and any number of stable ones. Every row will be answered.
+    The planner's model, an estimate and not a bound, expects about 0.2 unstable answers.
+    """
+
+    requested: int
+    repeated: int
+    new: int
+    published: int
+    certain: int
+    left: Usage
+    beyond_plan: int
+    expected_unstable: float | None
+    chance_of_halting: float | None
+    unstable_range: tuple[float, float] | None = None
+    epsilon: float = 0.0
+    delta: float = 0.0
+    quota: Usage | None = later(None)  # noqa: RUF009  (None, and not in older documents)
+    chance_of_exhausting: float | None = later(None)
+
+    @property
+    def is_certain(self) -> bool:
+        """Will every row be answered, whatever the votes say?"""
+        return self.certain == self.requested
+
+    @property
+    def is_refused(self) -> bool:
+        """Will some row stay unanswered, whatever the votes say?"""
+        return not self.is_certain and self._ends(self.left.at_most(self.quota))
+
+    @property
+    def is_exhausting(self) -> bool:
+        """Is the batch expected to exhaust the release, which is not exhausted yet? Ask for a confirmation then.
+
+        True where the model finds it at least as likely as not, or, where there is no model, where it is possible and
+        the batch has more new queries than were planned: a function of the transcript and of public numbers.
+        """
+        chance = self.chance_of_exhausting
+        is_expected = self.beyond_plan > 0 and not self.is_certain if chance is None else chance >= LIKELY
+        return is_expected and not self.left.is_nothing
+
+    def __str__(self) -> str:
+        kinds = [counted(self.new, "new query", "new queries")]
+        kinds += [f"{self.repeated:,} repeated, from the log at no cost"] if self.repeated else []
+        kinds += [f"{self.published:,} for the published classifier, at no cost"] if self.published else []
+        lines = [
+            f"{counted(self.requested, 'row')}: {'; '.join(kinds)}.",
+            "The batch adds nothing to ε and δ: all of it is charged once, at fit.",
+            (f"Remaining: {self.left}.{self._quota()} " if self.new else "") + self._certainty(),
+        ]
+        can_abstain = self.left.unstable is not None or self.left.labels is not None
+        if self.expected_unstable is not None and can_abstain and self.new and not self.is_refused:
+            lines.append(
+                "The planner's model, an estimate and not a bound, expects about "
+                f"{self.expected_unstable:,.1f} unstable answers{self._range()}{self._halting()}."
+            )
+        if self.beyond_plan:
+            lines.append(f"Beyond the number for which accuracy was planned: {self.beyond_plan:,} of the new queries.")
+        return "\n".join(lines)
+
+    def _certainty(self) -> str:
+        if self.is_certain:
+            return "Every row will be answered."
+        surely = "no row" if not self.certain else "the first " + counted(self.certain, "row").removeprefix("1 ")
+        if self.is_refused:
+            ends = "release will be exhausted" if self._ends(self.left) else "key's quota will end"
+            return f"The {ends} before the last row; certain to be answered: {surely}."
+        takes = "An unstable answer takes one of them, a stable one none"
+        if self.left.labels is not None:
+            takes = "A label takes one of the labels, an unstable answer none"
+        return f"{takes}; certain to be answered: {surely}."
+
+    def _ends(self, usage: Usage) -> bool:
+        """Is there too little of `usage` for the new queries, whatever the votes say?"""
+        return usage.is_nothing or (usage.queries is not None and usage.queries < self.new)
+
+    def _quota(self) -> str:
+        return "" if self.quota is None else f" Remaining of this key's quota: {self.quota}."
+
+    def _range(self) -> str:
+        if self.unstable_range is None:
+            return ""
+        least, most = self.unstable_range
+        return f" ({least:,.1f} to {most:,.1f}, as far off as it was on real tables)"
+
+    def _halting(self) -> str:
+        if self.is_certain or self.chance_of_halting is None:
+            return ""
+        chance = self.chance_of_halting
+        shown = "below 0.001" if chance < 0.001 else "above 0.999" if chance > 0.999 else f"of {chance:.2g}"
+        who = "release is exhausted" if self.quota is None else "release is exhausted, or the key's quota ends,"
+        return f", and a chance {shown} that the {who} before the last row"

@@ -1,0 +1,442 @@
+"""A lock that survives pickling: one query at a time, however many threads ask."""
+
+from __future__ import annotations
+
+from _thread import RLock, allocate_lock, get_ident
+from collections import deque
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pcqr.checks import alone
+from pcqr.errors import BudgetExhausted, CopyCannotAnswer
+from pcqr.hypotheses.base import Points
+from pcqr.privacy.entropy import Entropy
+from pcqr.releases.protocol.answers import Answer, BatchCost, Kind, Usage
+from pcqr.releases.protocol.log import (
+    Asked,
+    Book,
+    Entry,
+    Log,
+    MemoryLog,
+    NoLabeller,
+    Page,
+    PrivLabel,
+    Reply,
+    Stopped,
+    Told,
+    Turn,
+    batch_cost,
+    check_book,
+    key,
+    keys,
+    new_rows,
+)
+
+
+class Lock(RLock):  # type: ignore[misc]  # final to typeshed alone
+    """Re-entrant. A copy or an unpickled object has a lock of its own, free.
+
+    It is taken and released by the interpreter's own code: a method of Python's in between can be interrupted when it
+    begins, before it has released anything, and other threads would wait for ever.
+    """
+
+    def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
+        return Lock, ()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Threads that ask at the same time share a turn: one of them asks for all who wait.
+
+
+PATIENCE = 1.0
+"""Seconds after which a thread that nobody has woken looks for itself."""
+MOST_ROWS = 4_096
+"""Of one turn, but for one call that has more."""
+Serve = Callable[[Sequence[Asked], Book | None], list[Told[int]]]
+
+
+class SharedTurns:
+    """Whoever has the `lock` asks for all who wait. Each of the others is woken when its answers are there.
+
+    The first of those who wait takes the lock; it is woken when the one before it has done. Being woken only saves
+    time: who waits in vain, since the thread that should have woken it was interrupted, takes the lock all the same.
+
+    A call that fails in company is tried again by its own thread alone, so that nobody gets the exception of another.
+    A thread that is interrupted leaves the others to themselves.
+    """
+
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
+        self._waiting: deque[_Call] = deque()
+
+    def ask(self, asked: Sequence[Asked], book: Book | None, serve: Serve) -> list[Told[int]]:
+        """What `serve`, called by this thread or another, says to these requests. It is called under the lock."""
+        own = _Call(asked, book)
+        try:
+            self._waiting.append(own)
+            first = self._first()
+            if (
+                first is not None and first.thread != own.thread
+            ):  # a signal handler must not wait for what it interrupts
+                own.wait()
+            if own.told is None:
+                with self._lock:
+                    while own.told is None:
+                        self._serve(self._company(own), own, serve)
+        finally:
+            with suppress(ValueError):  # whoever served it has removed it
+                self._waiting.remove(own)
+            following = self._first()
+            if following is not None:
+                following.wake()
+        return own.told
+
+    def __reduce__(self) -> tuple[type[SharedTurns], tuple[Lock]]:
+        """Nobody waits for a copy."""
+        return SharedTurns, (self._lock,)
+
+    def _first(self) -> _Call | None:
+        try:
+            return self._waiting[0]
+        except IndexError:
+            return None
+
+    def _company(self, own: _Call) -> list[_Call]:
+        """Calls that can share a turn, in the order in which they came."""
+        if own.has_failed:
+            return [own]
+        waiting = [each for each in tuple(self._waiting) if each.told is None and not each.has_failed]
+        found, rows = [waiting[0]], waiting[0].rows
+        for each in waiting[1:]:
+            rows += each.rows
+            if each.book != found[0].book or rows > MOST_ROWS:
+                break
+            found.append(each)
+        return found
+
+    def _serve(self, calls: list[_Call], own: _Call, serve: Serve) -> None:
+        try:
+            told = serve([each for call in calls for each in call.asked], calls[0].book)
+        except Exception:
+            if calls == [own]:
+                raise
+            for call in calls:
+                call.has_failed = True
+            return
+        done = 0
+        for call in calls:
+            call.told = told[done : done + len(call.asked)]
+            done += len(call.asked)
+            with suppress(ValueError):  # its thread was interrupted
+                self._waiting.remove(call)
+            call.wake()
+
+
+class _Call:
+    """What one thread asks for, and then what it was told."""
+
+    def __init__(self, asked: Sequence[Asked], book: Book | None) -> None:
+        self.asked = asked
+        self.book = book
+        self.rows = sum(each.points.shape[0] for each in asked)
+        self.told: list[Told[int]] | None = None
+        self.has_failed = False
+        self.thread = get_ident()
+        self._gate = allocate_lock()
+        self._gate.acquire()
+
+    def wait(self) -> None:
+        self._gate.acquire(timeout=PATIENCE)
+
+    def wake(self) -> None:
+        with suppress(RuntimeError):  # it is awake already
+            self._gate.release()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# PrivClass: the online protocol. Queries are answered in order, and each is logged (Algorithm PrivClass).
+#
+# The protocol owns the transcript: it recognises repeated queries, counts what is spent, and refuses when nothing is
+# left. All of that is a function of the transcript, so it costs no privacy. The procedure behind it only decides.
+
+
+BLOCK = 256
+"""The rows of one turn."""
+Stop = Callable[[Usage, Usage], bool]
+
+
+class PrivClass:
+    """Answers queries through a `PrivLabel` until nothing is left of what it may decide.
+
+    `queries` is the planned number m, past which answers are marked as beyond the plan. Queries are told apart by their
+    bits: the same point asked again gets its logged answer and costs nothing. `labeller` holds secrets. The `log` is in
+    memory unless another one is given.
+    """
+
+    is_under_way = False
+
+    def __init__(self, labeller: PrivLabel, queries: int, entropy: Entropy, log: Log | None = None) -> None:
+        self.labeller = labeller
+        self.log: Log = MemoryLog() if log is None else log
+        self._queries = queries
+        self._entropy = entropy
+        self._lock = Lock()
+        self._sharing = SharedTurns(self._lock)
+
+    @property
+    def transcript(self) -> tuple[Entry, ...]:
+        """Every distinct query with its answer, in order. Public."""
+        return tuple(self.log.entries())
+
+    @property
+    def asked(self) -> int:
+        """The number of distinct queries so far."""
+        return self.spent.queries or 0
+
+    @property
+    def unstable(self) -> int:
+        """The number of these that got ⊥."""
+        return self.spent.unstable or 0
+
+    @property
+    def spent(self) -> Usage:
+        return self.now()[0]
+
+    @property
+    def left(self) -> Usage:
+        return self.now()[1]
+
+    @property
+    def is_halted(self) -> bool:
+        return self.left.is_nothing
+
+    def now(self) -> tuple[Usage, Usage]:
+        """What is spent and what is left, of one moment."""
+        with self.guarded():
+            return self.log.refresh(self.labeller), self.labeller.left
+
+    def guarded(self) -> AbstractContextManager[object]:
+        """One thread at a time. A forked process decides nothing, and must not wait for a thread that it has not."""
+        return self._lock if self.log.is_original else nullcontext()
+
+    def logged(self, x: Points) -> Entry | None:
+        """The entry of a query asked before, bit for bit, else None."""
+        this = key(x)
+        return self.log.find([this]).get(this)
+
+    def preview(
+        self,
+        X: Points,
+        unstable_share: float | None = None,
+        *,
+        votes_left: int | None = None,
+        known: Container[bytes] | None = None,
+        quota: Usage | None = None,
+    ) -> BatchCost:
+        """What the rows of `X` would cost, asked in order: a function of the transcript and of the rows alone.
+
+        `unstable_share` is the planner's guess at the share of unstable answers, None where it has none; after
+        `votes_left` new queries a published classifier answers. For an asker of whom a book is kept, `known` are the
+        keys of rows that are not new to it, and `quota` is what it may still have.
+        """
+        with self.guarded():  # the log and what is left, of one moment
+            spent, left = self.now()
+            return batch_cost(
+                new_rows(X, self.log.find(keys(X)) if known is None else known),
+                left=left,
+                planned=max(0, self._queries - (spent.queries or 0)),
+                unstable_share=unstable_share,
+                votes_left=votes_left,
+                quota=quota,
+            )
+
+    def answer(self, x: Points) -> Answer[int]:
+        """Answer the query in the one-row table `x`."""
+        return next(self.replies(x)).answer
+
+    def answers(self, X: Points) -> Iterator[Answer[int]]:
+        """Answer the rows of `X` in order; raises `BudgetExhausted` at the first new row that cannot be answered."""
+        return (reply.answer for reply in self.replies(X))
+
+    def replies(self, X: Points) -> Iterator[Reply[int]]:
+        """As `answers`, with the coins. The rows of a block are decided in one turn, before the first is given."""
+        given: list[tuple[Any, ...]] = []  # plain tuples of atoms: the garbage collector does not look at them
+        for start in range(0, X.shape[0], BLOCK):
+            (told,) = self.ask_together([Asked(X[start : start + BLOCK])])
+            given += map(tuple, told.replies)
+            yield from told.replies
+            if told.stopped is not None:
+                raise self.exhausted(X.shape[0] - len(given), [Reply(*each).answer for each in given])
+
+    def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[int]]:
+        """Decide the rows of all requests in order, in one turn of the log: what each would get if asked alone.
+
+        A request that stops has been answered as far as it got, and the next one begins. Threads that ask at the same
+        time share a turn. Once this returns, the replies may be shown.
+        """
+        check_book(asked, book)
+        return self._sharing.ask(asked, book, self.ask) if self.log.is_original else self.ask(asked, book)
+
+    def ask(self, asked: Sequence[Asked], book: Book | None, stop: Stop | None = None) -> list[Told[int]]:
+        """As `ask_together`, in a turn that is not shared with other threads.
+
+        Should `stop`, of what is spent and what is left, come true, no further row is answered, and nothing says that
+        a request `stopped`.
+        """
+        these = [keys(each.points) for each in asked]
+        if not self.log.is_original:
+            return [Told(self._from_log(each)) for each in these]
+        with self._lock:  # one at a time: two queries in flight at the last unstable answer could both be unstable
+            return self._in_a_turn(asked, these, book, stop)
+
+    @alone
+    def _in_a_turn(
+        self, asked: Sequence[Asked], these: Sequence[Sequence[bytes]], book: Book | None, stop: Stop | None
+    ) -> list[Told[int]]:
+        self.log.announce([this for each in these for this in each], self.labeller)
+        with self.log.turn(self.labeller) as turn:
+            page = None if book is None else turn.open(book, asked)
+            known = turn.find([this for each in these for this in each])
+            told = [
+                None if page is None else page.replayed(each, its_keys, known)
+                for each, its_keys in zip(asked, these, strict=True)
+            ]
+            fresh = [number for number, before in enumerate(told) if before is None]
+            rows = [this for number in fresh for this in these[number]]
+            ballots = self._ballots([asked[number].points for number in fresh], rows, known)
+            stop = None if turn.is_written_off else stop  # nothing comes after the votes: new rows are refused
+            deciding = _Deciding(self, turn, page, known, ballots, stop)
+            return [
+                before or deciding.told(each, its_keys)
+                for before, each, its_keys in zip(told, asked, these, strict=True)
+            ]
+
+    def replayed(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
+        """Return the earlier responses to requests with known tokens, and empty ones for all others. Decide nothing."""
+        if book is None or not self.log.is_original or all(each.token is None for each in asked):
+            return [Told(())] * len(asked)
+        these = [keys(each.points) if each.token is not None else [] for each in asked]
+        with self._lock, self.log.turn(self.labeller) as turn:
+            page = turn.open(book, asked)
+            known = turn.find([this for each in these for this in each])
+            each_with_keys = zip(asked, these, strict=True)
+            return [page.replayed(each, its_keys, known) or Told(()) for each, its_keys in each_with_keys]
+
+    def exhausted(self, requested: int, given: Sequence[Answer[int]] = ()) -> BudgetExhausted:
+        """The refusal of so many rows, after the answers that were `given`."""
+        spent, left = self.now()
+        return BudgetExhausted(spent=spent, requested=requested, left=left, answers=given)
+
+    def copied(self) -> PrivClass:
+        """The log, what is spent and what is left, and no secret: it answers from its log alone."""
+        return PrivClass(NoLabeller(self.labeller.left), self._queries, self._entropy, self.log.copied())
+
+    def _ballots(
+        self, tables: Sequence[Points], these: Sequence[bytes], known: Mapping[bytes, Entry]
+    ) -> dict[bytes, _Ballot]:
+        """Votes and a coin for each row that has to be decided. They come first, and for all alike: what a turn does
+        until it is on disk must not depend on its answers (proofs/release.md)."""
+        new: dict[bytes, int] = {}
+        for row, this in enumerate(these):
+            if this not in known:
+                new.setdefault(this, row)
+        if not new or self.labeller.left.is_nothing:
+            return {}
+        X = tables[0] if len(tables) == 1 else np.concatenate(tables)
+        rows = X[list(new.values())]  # a copy: the caller may reuse its array
+        counts = self.labeller.counts(rows)
+        coins = self._entropy.below(counts.shape[1], len(new)).tolist()
+        points = (rows[i : i + 1] for i in range(len(new)))
+        return {this: _Ballot(*ballot) for this, *ballot in zip(new, points, counts, coins, strict=True)}
+
+    def decided(self, ballot: _Ballot) -> Entry:
+        label = self.labeller.decide(ballot.counts)
+        return Entry(ballot.point, label, ballot.coin if label is None else None)
+
+    def said(self, entry: Entry, kind: Kind, asked: int, unstable: int, left: Usage) -> Reply[int]:
+        is_beyond_plan = asked > self._queries
+        numbers = (asked, unstable, left.queries, left.unstable, is_beyond_plan, left.labels)
+        return Reply(entry.label, entry.coin, kind, *numbers)
+
+    def _from_log(self, these: Sequence[bytes]) -> list[Reply[int]]:
+        known = self.log.find(these)
+        if any(this not in known for this in these):
+            raise CopyCannotAnswer
+        spent, left = self.now()
+        asked, unstable = spent.queries or 0, spent.unstable or 0
+        return [self.said(known[this], "repeated", asked, unstable, left) for this in these]
+
+
+class _Ballot(NamedTuple):
+    point: Points
+    counts: Any
+    coin: int
+
+
+class _Deciding:
+    """One turn: what was known before it, what it has decided, and what is spent and left by now."""
+
+    def __init__(
+        self,
+        protocol: PrivClass,
+        turn: Turn,
+        page: Page | None,
+        known: Mapping[bytes, Entry],
+        ballots: Mapping[bytes, _Ballot],
+        stop: Stop | None,
+    ) -> None:
+        self._protocol, self._turn, self._page, self._stop = protocol, turn, page, stop
+        self._known, self._ballots = known, ballots
+        self._decided: dict[bytes, Entry] = {}
+        self._asked, self._unstable = turn.spent.queries or 0, turn.spent.unstable or 0
+        self._left = protocol.labeller.left
+
+    def told(self, asked: Asked, these: Sequence[bytes]) -> Told[int]:
+        """The rows of one request, in order."""
+        page, replies, stopped = self._page, list[Reply[int]](), None
+        if page is not None and (before := page.replayed(asked, these, self._known)) is not None:
+            return before  # its token came earlier in this turn
+        for this in these:
+            if self._stop is not None and self._stop(Usage(self._asked, self._unstable), self._left):
+                break
+            entry: Entry | None = self._known.get(this) or self._decided.get(this)
+            kind: Kind = "repeated"
+            is_logged = entry is not None
+            if entry is None:
+                stopped = self._stopped(asked)
+                if stopped is not None:
+                    break
+                entry, kind = self._new(this)
+            elif page is not None and page.is_first(asked, this):  # somebody else has asked it: as new as any other row
+                if not page.allows(asked):
+                    stopped = "quota"
+                    break
+                kind = _kind(entry)
+            if page is not None:
+                page.answered(asked, this, kind, is_logged=is_logged)
+            replies.append(self._protocol.said(entry, kind, self._asked, self._unstable, self._left))
+        told = Told(replies, stopped)
+        if page is not None:
+            page.end(asked, these, told)
+        return told
+
+    def _stopped(self, asked: Asked) -> Stopped | None:
+        if self._left.is_nothing:
+            return "halted"
+        return None if self._page is None or self._page.allows(asked) else "quota"
+
+    def _new(self, this: bytes) -> tuple[Entry, Kind]:
+        entry = self._decided[this] = self._protocol.decided(self._ballots[this])
+        self._turn.add(this, entry)
+        is_unstable = entry.label is None
+        self._asked, self._unstable = self._asked + 1, self._unstable + is_unstable
+        self._left = self._protocol.labeller.left
+        return entry, _kind(entry)
+
+
+def _kind(entry: Entry) -> Kind:
+    """Return how an entry came about: "stable" or "unstable"."""
+    return "unstable" if entry.label is None else "stable"

@@ -1,0 +1,1 @@
+"""SSPP: one exact draw from a public class."""

@@ -1,0 +1,1 @@
+"""SubSamp: votes of teachers on disjoint parts of the records."""

@@ -1,0 +1,8 @@
+"""Values as JSON that says what it is, is read strictly and stays readable (docs/documents.md)."""
+
+from __future__ import annotations
+
+from pcqr.serialization.document import Document
+from pcqr.serialization.reading import register, tags
+
+__all__ = ["Document", "register", "tags"]

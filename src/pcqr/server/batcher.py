@@ -1,0 +1,208 @@
+"""The desk of a release: one thread that answers all requests that wait, in one turn of the log.
+
+Handlers run on the event loop and wait for the desk without holding it up. While a turn is on its way to disk, requests
+gather; the next turn takes all of them. So the cost of making answers durable is shared by all who wait. Where more
+wait than one turn takes, askers take turns, one request each: nobody waits for all requests of somebody else.
+
+A ledger that cannot be written closes itself, and nothing of that turn is told. The desk opens it anew for the next
+request, or the next look at it, at most once a second: when the disk has room again, the release goes on, and no one
+has to start the server anew. Until then requests are refused (503, ledger_closed), and the server is not
+ready. What the failed turn may have recorded after all is found again then, as for a process that was killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pcqr.errors import LedgerError, PcqrError
+from pcqr.releases.protocol.log import Asked, Told
+from pcqr.server.errors import Refusal
+from pcqr.server.logs import EPISODES, unreadable
+
+MOST_ROWS = 4_096
+"""Of one turn, but for a single request that has more."""
+RETRY_SECONDS = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Waiting:
+    asked: Asked
+    future: asyncio.Future[Told[Any]]
+
+    @property
+    def rows(self) -> int:
+        return int(self.asked.points.shape[0])
+
+
+class _Waiters:
+    """A queue of requests: first in, first out for each asker, and askers take turns."""
+
+    def __init__(self) -> None:
+        self._by_asker: dict[str | None, deque[_Waiting]] = {}
+
+    def append(self, one: _Waiting) -> None:
+        self._by_asker.setdefault(one.asked.asker, deque()).append(one)
+
+    @property
+    def first(self) -> _Waiting:
+        return next(iter(self._by_asker.values()))[0]
+
+    def pop(self) -> _Waiting:
+        """Remove and return the first request. Its asker goes to the end of the queue."""
+        asker = next(iter(self._by_asker))
+        own = self._by_asker.pop(asker)
+        one = own.popleft()
+        if own:
+            self._by_asker[asker] = own
+        return one
+
+    def __bool__(self) -> bool:
+        return bool(self._by_asker)
+
+
+class Desk:
+    """Answers for one release, which `open_release` opens, and opens again after a failure."""
+
+    def __init__(self, open_release: Callable[[], Any]) -> None:
+        self._open = open_release
+        self._release: Any = open_release()
+        self._book = self._release.book()
+        self._waiting = _Waiters()
+        self._changed = threading.Condition()
+        self._is_closing = False
+        self._failed_at: float | None = None
+        self._failure: LedgerError | None = None
+        """Why the ledger was last closed."""
+        self._thread = threading.Thread(target=self._work, name="pcqr desk", daemon=True)
+        self._thread.start()
+
+    @property
+    def release(self) -> Any:
+        """The release as it was opened last. A look at a desk that failed makes it try again."""
+        self._remind()
+        return self._release
+
+    @property
+    def is_open(self) -> bool:
+        """May something new be asked? A look at a desk that failed makes it try again."""
+        self._remind()
+        return self._failed_at is None and not self._is_closing
+
+    @property
+    def failure(self) -> LedgerError | None:
+        """Why the ledger is closed, None if it is open."""
+        return None if self._failed_at is None else self._failure
+
+    async def ask(self, asked: Asked) -> Told[Any]:
+        """What the release says to one request, once it is on disk."""
+        future: asyncio.Future[Told[Any]] = asyncio.get_running_loop().create_future()
+        with self._changed:
+            if self._is_closing:
+                raise Refusal("closing", "The server is about to end.")
+            self._waiting.append(_Waiting(asked, future))
+            self._changed.notify()
+        return await future
+
+    def close(self) -> None:
+        """Answer all that wait, then let another process have the release."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify()
+        self._thread.join()
+        self._release.close()
+
+    def _remind(self) -> None:
+        if self._failed_at is not None and not self._is_closing:
+            with self._changed:
+                self._changed.notify()
+
+    def _work(self) -> None:
+        with np.errstate(all="ignore"):
+            while (taken := self._take()) is not None:
+                if self._failed_at is not None:
+                    self._try_again()
+                if taken:
+                    _tell(taken, *self._answered(taken))
+
+    def _take(self) -> list[_Waiting] | None:
+        """Those that wait, in order, up to the most rows of a turn; None when the desk has closed."""
+        with self._changed:
+            if not self._waiting and not self._is_closing:
+                self._changed.wait()
+            if not self._waiting:
+                return None if self._is_closing else []
+            taken = [self._waiting.pop()]
+            rows = taken[0].rows
+            while self._waiting and (rows := rows + self._waiting.first.rows) <= MOST_ROWS:
+                taken.append(self._waiting.pop())
+            return taken
+
+    def _answered(self, taken: Sequence[_Waiting]) -> tuple[Sequence[Told[Any]] | None, Exception | None]:
+        if self._failed_at is not None:
+            return None, _closed(self._failure)
+        try:
+            told = self._release.ask_together([each.asked for each in taken], self._book)
+            if self._failure is not None and any(reply.kind != "repeated" for each in told for reply in each.replies):
+                EPISODES.over(self._failure.place)
+                self._failure = None
+            return told, None
+        except LedgerError as error:
+            self._failed_at, self._failure = time.monotonic(), error
+            return None, _closed(error)
+        except Exception as error:
+            return None, error
+
+    def _try_again(self) -> None:
+        if self._failed_at is None or time.monotonic() - self._failed_at < RETRY_SECONDS:
+            return
+        with suppress(PcqrError, OSError):  # it has closed itself
+            self._release.close()
+        place = "" if self._failure is None else self._failure.place
+        try:
+            self._release = self._open()
+            self._book = self._release.book()
+        except (PcqrError, OSError) as error:
+            self._failed_at = time.monotonic()
+            if isinstance(error, LedgerError):
+                self._failure = error
+            else:
+                reason = f"cannot be opened: {error.strerror if isinstance(error, OSError) else error}"
+                self._failure = unreadable(place, reason)
+        else:
+            self._failed_at = None
+
+
+def _closed(cause: LedgerError | None) -> Refusal:
+    return Refusal(
+        "ledger_closed",
+        "The log of this release cannot be written now, so nothing was told. The holder must see to it: is the disk "
+        "full? Please ask again later: the log is tried again, and what it has recorded is not counted twice.",
+        cause=cause,
+    )
+
+
+def _tell(taken: Sequence[_Waiting], told: Sequence[Told[Any]] | None, error: Exception | None) -> None:
+    """Wake all handlers by one call."""
+
+    def wake() -> None:
+        for place, each in enumerate(taken):
+            if each.future.done():
+                continue
+            if told is None:
+                each.future.set_exception(error or RuntimeError())
+            else:
+                each.future.set_result(told[place])
+
+    try:
+        taken[0].future.get_loop().call_soon_threadsafe(wake)
+    except RuntimeError:
+        return  # the loop has ended: nobody waits, and the answers are on disk

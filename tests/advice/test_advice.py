@@ -1,0 +1,160 @@
+"""One recommendation from public numbers: publish where that is possible, never what cannot be run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.situations import situations
+
+from pcqr.advice.advice import ENOUGH_QUERIES, FROM, PUBLISHED, TIE, WAYS, Situation, advise, bought_in_words
+from pcqr.advice.measured import measured_near
+from pcqr.data.schema.raw import RawColumn
+from pcqr.errors import ParameterError
+from pcqr.planner.expectation import nothing_learned
+from pcqr.releases.classifier.predicates import Purchase, predicates_recipe
+from pcqr.releases.classifier.rule import least_strength
+
+ASKED = Situation(records=20_000, columns=12, epsilon=1.0, queries=500)
+KINDS = (RawColumn("age", "numeric"), RawColumn("job", "categorical"))
+
+
+def test_with_nothing_public_a_classifier_is_published() -> None:
+    found = advise(ASKED)
+    assert found.best.way.key == "published"
+    assert (found.best.source, found.best.alike, found.buys) == (None, True, True)
+    assert found.best.measured == measured_near("published from nothing", 20_000.0)
+    assert any("they can serve as public rows: --public queries.csv" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("size", [500, 2_000, 20_000, 300_000])
+def test_what_public_rows_would_change_is_measured_on_the_same_tables(size: int) -> None:
+    """The means are over cells that all of those have that are named."""
+    asked = Situation(records=size, epsilon=1.0)
+    note = next(note for note in advise(asked).notes if "30 public rows" in note)
+    nothing, rows, schema = (measured_near(FROM[source], size) for source in (None, "public rows", "schema"))
+    assert nothing is not None
+    assert rows is not None
+    both = nothing.where(rows)
+    assert both is not None
+    all_three = None if schema is None else both.where(schema)
+    shared = all_three or both
+    told = rows.where(shared)
+    assert told is not None
+    assert f"{100 * shared.mean_loss:.1f} with nothing public, {100 * told.mean_loss:.1f} with 2,000" in note
+    assert ("with a schema of bounds" in note) == (all_three is not None)
+
+
+def test_what_is_bought_is_that_of_the_plan() -> None:
+    for size, epsilon in ((20_000, 1.0), (2_000, 1.0), (900, 1.0), (700, 1.0)):
+        told = bought_in_words(Situation(size, epsilon))
+        recipe = predicates_recipe(size, epsilon, has_texts=True)
+        assert ("nothing, as n·ε is below 800" in told) == (recipe is None)
+        if recipe is None:
+            continue
+        stage = Purchase(recipe, KINDS).stage(size, 1.0, 1e-6)
+        assert told.startswith(f"{(1 << stage.levels) - 1} cuts a number for {100 * recipe.cuts:.0f} % of ")
+        assert f"categories of texts for {100 * recipe.categories:.0f} %. " in told
+        assert f"keeps {100 * Purchase(recipe, KINDS).left:.0f} %" in told
+        assert ("counts between them" in told) == (stage.counts is not None)
+        assert ("Without texts nothing is bought" in told) == (predicates_recipe(size, epsilon) is None)
+    warned = [any("such as years" in note for note in advise(Situation(n, 1.0)).notes) for n in (700, 4_999, 5_000)]
+    assert warned == [False, True, False]
+
+
+def test_with_a_schema_it_is_measured_with_a_schema() -> None:
+    found = advise(replace(ASKED, schema=True))
+    assert (found.best.way.key, found.best.source, found.buys) == ("published", "schema", False)
+    assert found.best.measured == measured_near("published from schema", 20_000.0)
+    assert any("better than a schema: --public 30." in note for note in found.notes)
+
+
+def test_with_public_rows_it_is_measured_with_public_rows() -> None:
+    found = advise(replace(ASKED, public=2_000))
+    assert found.best.way.key == "published"
+    assert found.best.source == "public rows"
+    assert found.best.measured == measured_near("published", 20_000.0)
+    assert not any("schema" in note or "30 public rows" in note for note in found.notes)
+
+
+def test_trees_that_vote_take_the_queries_if_there_are_enough_of_them() -> None:
+    found = advise(ASKED)
+    assert {other.source for other in found.others if other.way.trees} == {"queries"}
+    few = advise(replace(ASKED, queries=ENOUGH_QUERIES - 1))
+    assert few.best == found.best
+    assert all(not other.way.trees for other in few.others)
+    assert not any("queries.csv" in note for note in few.notes)
+
+
+@given(situations)
+def test_whatever_is_asked_one_way_is_recommended_and_the_others_are_shown(situation: Situation) -> None:
+    found = advise(situation)
+    shown = [found.best.way, *(other.way for other in found.others)]
+    assert len(shown) == len({way.key for way in shown})
+    assert {way.key for way in shown} == {
+        way.key for way in WAYS if situation.source is not None or not way.trees or way.name == PUBLISHED
+    }
+    compared = any(other.alike and other.way.commanded for other in (found.best, *found.others))
+    assert found.best.alike or not compared
+    assert found.best.way.commanded
+    assert found.reason
+
+
+@given(st.floats(100.0, 1e7))
+def test_nothing_measured_beats_what_is_recommended(strength: float) -> None:
+    """On the tables and sizes where both were measured, but for near ties."""
+    found = advise(Situation(records=max(1, round(strength)), epsilon=1.0, public=2_000))
+    best = found.best.measured
+    assert best is not None
+    for other in found.others:
+        if other.alike and other.way.commanded and other.measured is not None:
+            losses = best.beside(other.measured)
+            assert losses is None or losses[0] <= losses[1] + TIE
+
+
+def test_what_the_figures_cannot_say_is_said() -> None:
+    assert any("54 columns" in note for note in advise(replace(ASKED, columns=784)).notes)
+    assert any("not below 1/n" in note for note in advise(replace(ASKED, delta=1e-3)).notes)
+    assert any("500 queries" in note for note in advise(replace(ASKED, queries=100_000)).notes)
+    assert not any("500 queries" in note for note in advise(ASKED).notes)
+
+
+@pytest.mark.parametrize("columns", [None, 3, 200])
+@pytest.mark.parametrize("schema", [False, True])
+def test_where_nothing_can_be_learned_that_is_said(columns: int | None, *, schema: bool) -> None:
+    """With nothing public the predicates are those of the public grid."""
+    predicates = min(10 * (columns or 10), 300) if schema else min(54 * (columns or 10), 3_000)
+    least = least_strength(predicates, 2)
+    asked = Situation(records=1_000, columns=columns, epsilon=least / 1_000 - 1e-9, schema=schema)
+    found = advise(asked)
+    assert found.shortfall == nothing_learned(1_000, asked.epsilon, predicates, 2)
+    assert found.best.way.key == "published"
+    assert f"learn from {predicates:,} predicates" in str(found.shortfall)
+    assert advise(replace(asked, epsilon=least / 1_000 + 1e-9)).shortfall is None
+
+
+def test_what_publish_would_refuse_is_said() -> None:
+    told = str(advise(Situation(records=990, epsilon=0.01)).shortfall)
+    assert "n·ε = 9.9 is below 10" in told
+    assert "Take n ≥ 1,000 at this ε" in told
+    assert "is below" not in str(advise(Situation(records=1_000, epsilon=0.01)).shortfall)
+
+
+@pytest.mark.parametrize(("schema", "key"), [(True, "published from schema"), (False, "published from nothing")])
+def test_where_it_was_not_measured_so_public_rows_are_quoted_as_such(key: str, *, schema: bool) -> None:
+    found = advise(Situation(records=900, epsilon=0.1, schema=schema))
+    assert measured_near(key, 90.0) is None
+    assert found.best.measured == measured_near("published", 90.0)
+    assert not found.best.alike
+
+
+def test_the_reason_has_the_strength_of_the_tables() -> None:
+    assert "Where both were measured, at n·ε = 10,000 to 20,000, it lost " in advise(ASKED).reason
+
+
+def test_bad_numbers_are_refused() -> None:
+    for wrong in ({"records": 0}, {"epsilon": 0.0}, {"delta": 1.0}):
+        with pytest.raises(ParameterError):
+            replace(ASKED, **wrong)

@@ -1,0 +1,479 @@
+"""The book: quotas and tokens hold over requests, groups, kills and processes, and are written with the answers."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import struct
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, bindparam, event, select
+from support.asking import GROUPS, LEFT, one_by_one, rows, started, universal, votes
+from support.kept import QUERIES, fitted, in_a_fork, kept, reopened
+from support.ledgers import Shelf, make_older
+
+from pcqr import ParameterError
+from pcqr.durable.facts import History, State
+from pcqr.durable.ledger import Ledger
+from pcqr.durable.ledger.store import REQUESTS, TURN, watched
+from pcqr.durable.log import LedgerLog
+from pcqr.durable.quotas import TOKEN_SECONDS, Book
+from pcqr.errors import ReleaseError
+from pcqr.hypotheses.thresholds import Threshold
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.protocol.log import Asked, Told, keys
+from pcqr.releases.universal import run as unv_priv_cl
+from pcqr.releases.universal.run import UnvPrivCl
+
+FREE = Usage(None, None)
+numbers = itertools.count()
+
+
+@pytest.fixture
+def ledger(shelf: Shelf) -> Iterator[Ledger]:
+    with shelf.create() as made:
+        yield made
+
+
+def kinds(told: Told[int]) -> list[str]:
+    return [reply.kind for reply in told.replies]
+
+
+def some(shelf: Shelf, examples: int) -> settings:
+    """Fewer examples where each takes longer."""
+    size = examples if "postgres" not in shelf.place() else examples // 3
+    return settings(max_examples=size, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.mark.parametrize("after", [None, 4], ids=["votes", "universal"])
+def test_requests_together_are_requests_one_after_the_other(
+    after: int | None, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unv_priv_cl, "sspp", lambda *_: Threshold(1.5))
+
+    @some(shelf, 18)
+    @given(groups=GROUPS, left=LEFT)
+    def check(groups: list[list[Asked]], left: Usage) -> None:
+        name = f"n{next(numbers)}"
+        anchors = (shelf.folder / f"{name} {side}" for side in "ab")
+        ledgers = []
+        for side, anchor in zip("ab", anchors, strict=True):
+            shelf.anchor = anchor
+            ledgers.append(shelf.create(name + side))
+        books = [Book(each, lambda: 1_000_000) for each in ledgers]
+        together, alone = (
+            votes(left, started(left, each)) if after is None else universal(left, after, started(left, each))
+            for each in ledgers
+        )
+        for group in groups:
+            assert together.ask_together(group, books[0]) == one_by_one(alone, group, books[1])
+        assert books[0].usages() == books[1].usages()
+        for asker in ("ann", "bob", None):
+            told, expected = (book.answers(asker) for book in books)
+            assert [(*line[:3], *line[4:]) for line in told] == [(*line[:3], *line[4:]) for line in expected]
+        used = books[0].usages()
+        assert used.get("ann", Usage(0, 0)).queries <= 4  # type: ignore[operator]
+        assert used.get("bob", Usage(0, 0)).unstable <= 1  # type: ignore[operator]
+        asked = (together.protocol if isinstance(together, UnvPrivCl) else together).asked
+        shared = all(each.is_shared for group in groups for each in group)
+        assert not shared or sum(each.queries or 0 for each in used.values()) == asked
+        untimed, history = History().look(books[0])
+        assert (untimed, history[-1].queries if history else 0) == (Usage(0, 0), asked)
+        assert books[0].history() == books[1].history() == history
+        for each in ledgers:
+            each.close()
+
+    check()
+
+
+def test_an_allowance_holds_over_requests_of_one_group_and_of_many(ledger: Ledger) -> None:
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    ann, bob = Usage(3, None), Usage(None, 1)
+    told = protocol.ask_together(
+        [
+            Asked(rows(1, 2), "ann", ann),
+            Asked(rows(1, 3, 4, 5), "ann", ann),
+            Asked(rows(4, -1, 6), "bob", bob),
+            Asked(rows(-1, 1, 2, 3), "ann", ann),
+        ],
+        book,
+    )
+    assert [(kinds(each), each.stopped) for each in told] == [
+        (["stable"] * 2, None),
+        (["repeated", "stable"], "quota"),
+        (["stable", "unstable"], "quota"),
+        (["repeated"] * 4, None),
+    ]
+    assert book.usages() == {"ann": Usage(3, 0), "bob": Usage(2, 1)}
+    assert book.usage("ann") == Usage(3, 0)
+    assert book.usage("nobody") == Usage(0, 0)
+    (again,) = protocol.ask_together([Asked(rows(8), "ann", Usage(4, None))], book)
+    assert kinds(again) == ["stable"], "an allowance can be raised"
+    (other,) = protocol.ask_together([Asked(rows(9), "ann", Usage(4, None))], book)
+    assert (kinds(other), other.stopped) == ([], "quota")
+
+
+def test_what_others_have_asked_is_new_to_an_asker_who_shares_nothing(ledger: Ledger) -> None:
+    """It gets the logged answers, within its own allowance, and nothing tells it that they were in the log."""
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    (anns,) = protocol.ask_together([Asked(rows(1, -1, 2), "ann")], book)
+    end = ledger.last
+
+    def bob(*values: float, most: int = 2, token: bytes | None = None) -> Asked:
+        return Asked(rows(*values), "bob", Usage(most, None), token, is_shared=False)
+
+    these = keys(rows(1, -1, 2))
+    assert (book.known(bob(1), these), book.quota(bob(1))) == (set(), Usage(2, None))
+    assert len(book.known(Asked(rows(1), "bob"), these)) == 3, "who shares sees what is in the log"
+    (told,) = protocol.ask_together([bob(1, -1, 1, 2, token=b"t")], book)
+    assert (kinds(told), told.stopped) == (["stable", "unstable", "repeated"], "quota")
+    assert [reply[:2] for reply in told.replies[:2]] == [reply[:2] for reply in anns.replies[:2]], "decided once"
+    assert ledger.last == end, "and nothing of it is in the chain again"
+    assert (protocol.asked, protocol.unstable) == (3, 1)
+    assert book.usages() == {"ann": Usage(3, 1), "bob": Usage(2, 1)}
+    assert (book.known(bob(1), these), book.quota(bob(1))) == (set(these[:2]), Usage(0, None))
+    protocol = votes(Usage(None, 9), LedgerLog(ledger))
+    again, free, more = protocol.ask_together([bob(1, -1, 1, 2, token=b"t"), bob(-1, 1), bob(2, 3, most=4)], book)
+    assert (again.replies, again.stopped, again.is_replay) == (told.replies, "quota", True)
+    assert kinds(free) == ["repeated"] * 2
+    assert kinds(more) == ["stable"] * 2
+    assert book.usage("bob") == Usage(4, 1)
+    assert [(line.point.item(), line.kind) for line in book.answers("bob")] == [
+        (1.0, "stable"),
+        (-1.0, "unstable"),
+        (2.0, "stable"),
+        (3.0, "stable"),
+    ]
+    assert [(line.asker, line.point.item()) for line in book.answers(None)] == [
+        *(("ann", 1.0), ("ann", -1.0), ("ann", 2.0)),
+        ("bob", 3.0),
+    ]
+    untimed, history = History().look(book)
+    assert (untimed, history[-1].queries, history[-1].unstable) == (Usage(0, 0), 4, 1), "each query once"
+
+
+def test_who_asks_first_in_a_turn_is_of_no_account_to_the_others_in_it(ledger: Ledger) -> None:
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    askers = ("ann", "bob", "ann", "bob")
+    told = protocol.ask_together([Asked(rows(1, -1), who, is_shared=False) for who in askers], book)
+    assert [kinds(each) for each in told] == [["stable", "unstable"]] * 2 + [["repeated"] * 2] * 2
+    assert (protocol.asked, protocol.unstable) == (2, 1)
+    assert book.usages() == {"ann": Usage(2, 1), "bob": Usage(2, 1)}
+
+
+def test_a_token_gets_the_same_reply_and_another_request_none(ledger: Ledger) -> None:
+    protocol, book = votes(Usage(None, 2), started(Usage(None, 2), ledger)), Book(ledger)
+    asked = Asked(rows(1, -1, -2, 3), "ann", FREE, b"token")
+    (first,) = protocol.ask_together([asked], book)
+    assert (kinds(first), first.stopped, first.is_replay) == (["stable", "unstable", "unstable"], "halted", False)
+    protocol = votes(Usage(None, 2), LedgerLog(ledger))
+    same, reused, others = protocol.ask_together(
+        [asked, Asked(rows(7), "ann", FREE, b"token"), Asked(rows(1), "bob", FREE, b"token")], book
+    )
+    assert (same.replies, same.stopped, same.is_replay) == (first.replies, "halted", True)
+    assert (list(reused.replies), reused.stopped) == ([], "reused")
+    assert kinds(others) == ["repeated"]
+
+
+def test_a_reply_that_is_made_anew_from_the_log_is_the_first_one_to_the_last_count(ledger: Ledger) -> None:
+    """Rows that others had asked, rows that come twice, rows beyond the plan, and counts after each of them."""
+    protocol, book = votes(Usage(20, 9), started(Usage(20, 9), ledger)), Book(ledger)
+    protocol.ask_together([Asked(rows(1, -1), "bob")], book)
+    asked = Asked(rows(2, 1, -2, -2, -1, 2, 4, 6, -3), "ann", FREE, b"token")
+    (first,) = protocol.ask_together([asked], book)
+    assert kinds(first) == ["stable", "repeated", "unstable", *["repeated"] * 3, "stable", "stable", "unstable"]
+    assert [reply.is_beyond_plan for reply in first.replies] == [False] * 7 + [True] * 2
+    protocol.ask_together([Asked(rows(8, -8), "bob")], book)
+    (again,) = protocol.ask_together([asked], book)
+    assert (list(again.replies), again.stopped, again.is_replay) == (list(first.replies), None, True)
+    assert (protocol.spent, protocol.left) == (Usage(9, 4), Usage(11, 5))
+
+
+def stored(ledger: Ledger) -> list[tuple[bytes, int]]:
+    """The tokens that the book keeps, each with the bytes that are kept with it."""
+    found = ledger.read(select(REQUESTS.c.token, REQUESTS.c.receipt).where(REQUESTS.c.ledger == bindparam("number")))
+    return sorted((token, len(receipt)) for token, receipt in found)
+
+
+def test_whoever_gets_nothing_new_has_nothing_stored_however_many_tokens_it_makes_up(ledger: Ledger) -> None:
+    """Repeated rows are free. So are rows after the quota: neither may fill the disk."""
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    most = Usage(3, None)
+    protocol.ask_together([Asked(rows(1, -1, 2), "ann", most, b"first")], book)
+    kept_first = stored(ledger)
+    reached: list[str] = []
+    with watched(reached.append):
+        for number in range(5):
+            asked = [Asked(rows(*again), "ann", most, b"%d %d" % (number, len(again))) for again in ([1, -1, 2], [7])]
+            repeated, refused = protocol.ask_together(asked, book)
+            assert kinds(repeated) == ["repeated"] * 3
+            assert (kinds(refused), refused.stopped) == ([], "quota")
+    assert "entries written" not in reached
+    assert stored(ledger) == kept_first
+
+
+def test_what_is_stored_with_a_token_does_not_grow_with_the_rows_of_its_request(ledger: Ledger) -> None:
+    """One new row must not buy the place for ten thousand repeated ones."""
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    protocol.ask_together([Asked(rows(1), "ann", FREE, b"short")], book)
+    protocol.ask_together([Asked(rows(*[1] * 5_000, 2), "ann", FREE, b"long")], book)
+    (long, size), (short, other) = stored(ledger)
+    assert (long, short) == (b"long", b"short")
+    assert size == other < 64
+
+
+def test_tokens_expire_and_nothing_is_decided_twice(ledger: Ledger) -> None:
+    now = 1_000_000
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger, lambda: now)
+    asked = Asked(rows(1, -1), "ann", Usage(3, 2), b"token")
+    (first,) = protocol.ask_together([asked], book)
+    now += TOKEN_SECONDS - 1
+    (kept_still,) = protocol.ask_together([asked], book)
+    assert (kept_still.replies, kept_still.is_replay) == (first.replies, True)
+    now += 1
+    (later,) = protocol.ask_together([asked], book)
+    assert (kinds(later), later.is_replay) == (["repeated"] * 2, False)
+    assert [(each.label, each.coin) for each in later.replies] == [(each.label, each.coin) for each in first.replies]
+    assert (protocol.spent, book.usage("ann")) == (Usage(2, 1), Usage(2, 1))
+    assert stored(ledger) != [], "what is not written to is not looked through"
+    (other,) = protocol.ask_together([Asked(rows(5), "ann", Usage(3, 2), b"token")], book)
+    assert kinds(other) == ["stable"], "the token is free again"
+    assert [token for token, _ in stored(ledger)] == [b"token"]
+    now += TOKEN_SECONDS
+    protocol.ask_together([Asked(rows(7), "bob", FREE, b"another")], book)
+    assert [token for token, _ in stored(ledger)] == [b"another"], "those of everybody"
+    assert protocol.spent == Usage(4, 1)
+
+
+def test_a_request_that_a_publication_cut_in_two_gets_its_votes_again_and_the_rest_by_the_classifier(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unv_priv_cl, "sspp", lambda *_: Threshold(1.5))
+    left = Usage(None, 9)
+    protocol, book = universal(left, 2, started(left, ledger)), Book(ledger)
+    asked = Asked(rows(2, 2, 4, 6, 1), "ann", FREE, b"token")
+    (first,) = protocol.ask_together([asked], book)
+    assert kinds(first) == ["stable", "repeated", "stable", "published", "published"]
+    assert [reply.label for reply in first.replies] == [0, 0, 0, 1, 0], "the classifier says otherwise than the votes"
+    before = stored(ledger)
+    for _ in range(2):
+        (again,) = protocol.ask_together([asked], book)
+        assert list(again.replies) == list(first.replies)
+    (reused,) = protocol.ask_together([Asked(rows(9), "ann", FREE, b"token")], book)
+    assert (list(reused.replies), reused.stopped) == ([], "reused")
+    for number in range(3):
+        (published,) = protocol.ask_together([Asked(rows(2, 7), "ann", FREE, b"%d" % number)], book)
+        assert kinds(published) == ["published"] * 2
+    assert stored(ledger) == before, "what is published costs nothing, and no place either"
+
+
+def test_a_clock_that_goes_back_decides_nothing_twice(ledger: Ledger) -> None:
+    times = iter([1_000_000, 5, 2_000_000])
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger, lambda: next(times))
+    asked = Asked(rows(1, -1), "ann", FREE, b"token")
+    told = [protocol.ask_together([asked], book)[0] for _ in range(3)]
+    assert [[(each.label, each.coin) for each in one.replies] for one in told] == [[(1, None), (None, 0)]] * 3
+    assert protocol.spent == Usage(2, 1)
+
+
+def test_the_book_tells_who_was_told_what(ledger: Ledger) -> None:
+    times = iter([100, 100, 205, 310])
+    log = started(Usage(None, 9), ledger)
+    protocol, book = votes(Usage(None, 9), log), Book(ledger, lambda: next(times))
+    assert book.history() == []
+    protocol.ask_together([Asked(rows(5))])
+    for asked in ((1, -1), (1, 2)):
+        protocol.ask_together([Asked(rows(*asked), "ann"), Asked(rows(asked[0], 5), "bob")], book)
+    protocol.ask_together([Asked(rows(-2))], book)
+    assert [(line.number, line.time, line.point.item(), line.label, line.kind) for line in book.answers("ann")] == [
+        (1, 100, 1.0, 1, "stable"),
+        (2, 100, -1.0, None, "unstable"),
+        (3, 100, 2.0, 0, "stable"),
+    ]
+    bobs = [(line.number, line.point.item(), line.kind) for line in book.answers("bob")]
+    assert bobs == [(1, 1.0, "repeated"), (2, 5.0, "repeated")]
+    everything = book.answers(None)
+    found = [(line.asker, line.time, line.point.item(), line.coin, line.kind) for line in everything]
+    assert found == [
+        (None, None, 5.0, None, "stable"),
+        ("ann", 100, 1.0, None, "stable"),
+        ("ann", 100, -1.0, 0, "unstable"),
+        ("ann", 100, 2.0, None, "stable"),
+        (None, 205, -2.0, 0, "unstable"),
+    ]
+    paged = [book.answers(None, after=line.number, limit=1) for line in everything]
+    assert [line for page in paged for line in page] != []
+    assert [page[0].number for page in paged[:-1]] == [line.number for line in everything[1:]]
+    assert paged[-1] == []
+    assert [tuple(moment) for moment in book.history()] == [(100, 4, 1), (205, 5, 2)]
+    assert [tuple(moment) for moment in book.history(buckets=1)] == [(205, 5, 2)]
+
+
+def test_a_turn_with_nothing_new_to_record_writes_nothing(ledger: Ledger) -> None:
+    protocol, book = votes(Usage(None, 9), started(Usage(None, 9), ledger)), Book(ledger)
+    protocol.ask_together([Asked(rows(1, -1), "ann", FREE, b"token")], book)
+    reached: list[str] = []
+    with watched(reached.append):
+        protocol.ask_together([Asked(rows(1, -1), "ann"), Asked(rows(1, -1), "ann", FREE, b"token")], book)
+        assert "committed" not in reached
+        end = ledger.last
+        protocol.ask_together([Asked(rows(1), "bob")], book)
+        assert "committed" in reached
+        assert "anchor written" not in reached, "the chain is as it was"
+    assert ledger.last == end
+
+
+@given(answers=st.lists(st.sampled_from([2, 3, -1]), min_size=1, max_size=6))
+def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int]) -> None:
+    """The rows of a turn, as they are handed to the database."""
+    from pcqr.durable.quotas import WrittenPage
+
+    class Noted:
+        def __init__(self) -> None:
+            self.rows: list[object] = []
+
+        def read(self, *_: object, **__: object) -> tuple[()]:
+            return ()
+
+        def note(self, _: object, found: list[dict[str, object]]) -> None:
+            self.rows += [
+                [len(value) if isinstance(value, bytes) else value for value in row.values()] for row in found
+            ]
+
+    def written(values: list[int]) -> list[object]:
+        turn, asked = Noted(), Asked(rows(*range(len(values))), "ann", FREE, b"token")
+        protocol = votes(Usage(None, 99))
+        (told,) = protocol.ask_together(
+            [Asked(rows(*(v * 10 + i * (1 if v > 0 else -1) for i, v in enumerate(values))))]
+        )
+        seqs = {bytes([i]): i for i in range(len(values))}
+        page = WrittenPage(turn, [asked], seqs, 5)  # type: ignore[arg-type]
+        for key, reply in zip(seqs, told.replies, strict=True):
+            page.answered(asked, key, reply.kind, is_logged=False)
+        page.end(asked, list(seqs), told)
+        page.write()
+        return turn.rows
+
+    assert written(answers) == written([2] * len(answers))
+
+
+def test_answers_that_an_earlier_version_has_kept_are_found_and_added_to(shelf: Shelf) -> None:
+    """It kept every answer in an entry of its own, with the counts after it."""
+    with shelf.create() as older:
+        started(Usage(None, 9), older)
+        with older.turn() as turn:
+            for number, (value, label, coin) in enumerate([(1.0, 1, -1), (-1.0, -1, 0), (2.0, 0, -1)], start=1):
+                point = np.float64(value).tobytes()
+                body = struct.pack(">bbQQ", label, coin, number, number > 1) + point
+                turn.append("answer", body, sha256(point).digest())
+            turn.state = State(Usage(3, 1), Usage(None, 8)).written()
+        asked = [Asked(rows(2, -1), "ann"), Asked(rows(5), "bob", FREE, b"token")]
+        votes(Usage(None, 9), LedgerLog(older)).ask_together(asked, Book(older, lambda: 5))
+    make_older(shelf)
+    with shelf.open() as again:
+        protocol, book = votes(Usage(None, 9), LedgerLog(again)), Book(again, lambda: 7)
+        told = [(line.point.item(), line.label, line.coin) for line in book.answers("ann")]
+        assert told == [(2.0, 0, None), (-1.0, None, 0)]
+        (retried,) = protocol.ask_together([Asked(rows(5), "bob", FREE, b"token")], book)
+        assert (kinds(retried), retried.is_replay) == (["repeated"], False), "its replies are gone, its answers are not"
+        (replies,) = protocol.ask_together([Asked(rows(3, 2, 1, -1, -2), "ann")], book)
+        assert kinds(replies) == ["stable", "repeated", "repeated", "repeated", "unstable"]
+        assert (protocol.spent, protocol.left) == (Usage(6, 2), Usage(None, 7))
+        assert [entry.point.item() for entry in protocol.transcript] == [1.0, -1.0, 2.0, 5.0, 3.0, -2.0]
+        assert [line.point.item() for line in book.answers("ann")] == [2.0, -1.0, 3.0, 1.0, -2.0]
+        everything = [(line.asker, line.time, line.point.item(), line.label) for line in book.answers(None)]
+        nobody = [(None, None, 1.0, 1), (None, None, -1.0, None), (None, None, 2.0, 0)]
+        assert everything == [*nobody, ("bob", 5, 5.0, 1), ("ann", 7, 3.0, 1), ("ann", 7, -2.0, None)]
+        again.verify()
+
+
+@pytest.mark.parametrize("width", [1, 40, 5_000])
+def test_a_long_batch_is_in_few_entries_of_limited_size_and_each_answer_has_its_place(files: Shelf, width: int) -> None:
+    with files.create() as ledger:
+        protocol, book = votes(Usage(None, 999), started(Usage(None, 999), ledger)), Book(ledger)
+        points = np.zeros((300, width))
+        points[:, 0] = np.arange(-100, 200)
+        protocol.ask_together([Asked(points, "ann")], book)
+        sizes = [entry.size for entry in ledger.entries() if entry.kind == "answers"]
+        assert sum(sizes) == 300
+        assert {1: 2, 40: 6, 5_000: 300}[width] == len(sizes)
+        assert [entry.point[0, 0] for entry in protocol.transcript] == list(range(-100, 200))
+        assert [line.point[0, 0] for line in book.answers("ann", after=250)] == list(range(150, 200))
+        last = book.answers(None, limit=299)[-1].number
+        assert [line.point[0, 0] for line in book.answers(None, after=last)] == [199]
+        found = protocol.log.find([row.tobytes() for row in points[::-7]])
+        assert [entry.point[0, 0] for entry in found.values()] == list(range(199, -101, -7))
+        assert [entry.label for entry in found.values()] == [n % 2 if n >= 0 else None for n in range(199, -101, -7)]
+
+
+def test_a_book_belongs_to_its_release(files: Shelf) -> None:
+    with pytest.raises(ReleaseError, match="Save it first"):
+        fitted().book()
+    with files.create() as ledger:
+        book = Book(ledger)
+        with pytest.raises(ParameterError, match="release in memory"):
+            votes(Usage(None, 9)).ask_together([Asked(rows(1))], book)
+        protocol = votes(Usage(None, 9), started(Usage(None, 9), ledger))
+        files.anchor = files.folder / "another anchor"
+        with files.create("other") as other, pytest.raises(ParameterError, match=r"release\.book"):
+            protocol.ask_together([Asked(rows(1))], Book(other))
+        assert protocol.asked == 0
+
+
+@pytest.mark.parametrize("point", TURN)
+def test_a_kill_leaves_answers_and_book_together_or_neither(point: str, tmp_path: Path) -> None:
+    kept(tmp_path, "noisy max")
+
+    def ask() -> None:
+        release = reopened(tmp_path)
+        asked = [
+            Asked(release.points(QUERIES[i : i + 2]), "ann", Usage(5, None), b"token %d" % i) for i in range(0, 6, 2)
+        ]
+        bobs = Asked(release.points(QUERIES[:2]), "bob", is_shared=False)
+        release.ask_together([*asked, bobs], release.book())
+
+    assert in_a_fork(ask, killed_at=point) == -signal.SIGKILL
+    release = reopened(tmp_path)
+    book, is_there = release.book(), TURN.index(point) >= TURN.index("committed")
+    assert release.queries_answered_ == (5 if is_there else 0)
+    assert book.usage("ann") == Usage(release.queries_answered_, 0)
+    assert book.usage("bob") == (Usage(2, 0) if is_there else Usage(0, 0))
+    assert len(book.answers("bob")) == book.usage("bob").queries
+    (told,) = release.ask_together([Asked(release.points(QUERIES[:2]), "ann", Usage(5, None), b"token 0")], book)
+    assert told.is_replay == is_there
+    (told,) = release.ask_together([Asked(release.points(QUERIES[2:]), "ann", Usage(5, None))], book)
+    assert told.stopped == "quota"
+    assert book.usage("ann") == Usage(5, 0)
+    assert len(book.answers("ann")) == 5
+    release.close()
+
+
+def test_a_page_of_answers_costs_the_same_however_many_there_are(tmp_path: Path) -> None:
+    """Counted in steps of SQLite's machine: a page that looked through all of the book would take minutes some day."""
+    steps = itertools.count()
+    kept(tmp_path)
+
+    def watch(connection: Any, _: object) -> None:
+        connection.set_progress_handler(lambda: next(steps) and 0, 100)
+
+    event.listen(Engine, "connect", watch)
+    try:
+        release = reopened(tmp_path)
+        book, costs = release.book(), []
+        for start in (0.1, 0.11, 0.12, 0.13):
+            points = np.linspace(start, start + 0.009, 500)[:, None]
+            release.ask_together([Asked(points, "ann")], book)
+            before = next(steps)
+            assert len(book.answers(None, after=5, limit=10)) == len(book.answers("ann", after=5, limit=10)) == 10
+            costs.append(next(steps) - before)
+        release.close()
+    finally:
+        event.remove(Engine, "connect", watch)
+    assert costs[-1] < 2 * costs[0] + 20

@@ -1,0 +1,77 @@
+"""A release that is kept holds as much in memory after many answers as after few."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import text
+from support.asking import rows, started, votes
+from support.ledgers import Shelf, add
+
+import pcqr
+from pcqr.durable.facts import History
+from pcqr.durable.ledger import keys
+from pcqr.durable.ledger.sqlite import CACHE_KIB, READING_KIB
+from pcqr.durable.quotas import Book
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.protocol.log import Asked
+from pcqr.releases.protocol.online import PrivClass
+
+BATCH, BATCHES = 400, 2
+OURS = str(Path(pcqr.__file__).parent / "*")
+
+
+def held(protocol: PrivClass, book: Book, history: History, turns: int, start: int) -> int:
+    """Bytes that pcqr's code holds after so many requests: two askers, tokens, repeated rows, looks at the book."""
+    for number in range(start, start + turns):
+        points = rows(*np.arange(number * BATCH, (number + 1) * BATCH))
+        asked = [
+            Asked(points, "ann", Usage(None, 99), b"a %d" % number),
+            Asked(points[:1], "bob", Usage(None, 99), b"b %d" % number),
+        ]
+        told = protocol.ask_together(asked, book)
+        assert [len(each.replies) for each in told] == [BATCH, 1]
+        book.answers("ann", limit=5)
+        history.look(book)
+    gc.collect()
+    if not tracemalloc.is_tracing():
+        return 0
+    found = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(inclusive=True, filename_pattern=OURS)])
+    return sum(each.size for each in found.statistics("filename"))
+
+
+def test_what_is_held_does_not_grow_with_the_answers(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured where the keys that were not in the index have just been put there."""
+    monkeypatch.setattr(keys, "MOST_RECENT", BATCH * BATCHES - 1)
+    left = Usage(None, 9)
+    with files.create() as ledger:
+        protocol, book, history = votes(left, started(left, ledger)), Book(ledger, lambda: 5), History()
+        held(protocol, book, history, BATCHES, 0)
+        tracemalloc.start()
+        try:
+            first = held(protocol, book, history, BATCHES, BATCHES)
+            later = held(protocol, book, history, 3 * BATCHES, 2 * BATCHES)
+        finally:
+            tracemalloc.stop()
+        assert protocol.asked == 5 * BATCH * BATCHES
+    assert later - first < 8 * 3 * BATCH * BATCHES, "more than a reference to each answer"
+
+
+def test_only_the_connection_that_writes_has_a_large_cache(files: Shelf) -> None:
+    """There may be many that read, and each would fill its own."""
+
+    def size(connection: Any) -> int:
+        return -int(connection.execute(text("PRAGMA cache_size")).scalar_one())
+
+    with files.create() as ledger:
+        add(ledger, b"one")
+        store: Any = ledger._store
+        with store.reading() as one, store.reading() as other:
+            assert [size(one), size(other)] == [READING_KIB] * 2
+        with ledger.turn():
+            assert size(store._writer) == CACHE_KIB

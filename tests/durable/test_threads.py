@@ -1,0 +1,91 @@
+"""Threads of one process on a kept release: they share commits, and a kill loses nothing that one of them was told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.kept import QUERIES, in_a_fork, kept, reopened
+
+from pcqr.durable.ledger.store import TURN, watched
+from pcqr.releases.protocol.answers import Usage
+from pcqr.releases.protocol.log import Asked
+
+THREADS = 6
+TOLD = struct.Struct("<db")
+
+
+def in_threads(act: Callable[[int], None]) -> None:
+    failed: list[BaseException] = []
+
+    def acted(number: int) -> None:
+        try:
+            act(number)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=acted, args=(number,), daemon=True) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+        assert not thread.is_alive()
+    assert not failed
+
+
+def test_threads_share_commits_and_each_gets_its_own_answers(tmp_path: Path) -> None:
+    kept(tmp_path, "agnostic", unstable=30)
+    release, committed = reopened(tmp_path), 0
+    book, far = release.book(), np.linspace(0.01, 0.2, 60)
+    begin = threading.Barrier(THREADS)
+
+    def count(point: str) -> None:
+        nonlocal committed
+        committed += point == "committed"
+
+    def ask(number: int) -> None:
+        for x in far[number::THREADS]:
+            begin.wait(20.0)  # together, each time
+            asked = Asked(release.points([[x]]), f"asker {number}", Usage(8, None))
+            (told,) = release.ask_together([asked], book)
+            assert told.stopped == "quota" or told.replies[0].label in (0, None)
+
+    with watched(count):
+        in_threads(ask)
+    assert committed < 48, "fewer commits than answers"
+    assert release.queries_answered_ == 48
+    assert {used.queries for used in book.usages().values()} == {8}
+    assert [line.point.item() for line in book.answers("asker 3")] == far[3::THREADS][:8].tolist()
+    release.close()
+
+
+@pytest.mark.parametrize("point", TURN[2:])
+def test_a_kill_loses_nothing_that_a_thread_was_told(point: str, tmp_path: Path) -> None:
+    kept(tmp_path, "noisy max")
+    receive, send = os.pipe()
+
+    def ask() -> None:
+        release = reopened(tmp_path)
+
+        def answer(number: int) -> None:
+            for x in QUERIES[number::THREADS, 0].tolist():
+                os.write(send, TOLD.pack(x, release.answer([x]).label))
+
+        in_threads(answer)
+
+    assert in_a_fork(ask, killed_at=point, time=3) == -signal.SIGKILL
+    os.close(send)
+    with os.fdopen(receive, "rb") as pipe:
+        told = list(TOLD.iter_unpack(pipe.read()))
+    assert told, "two turns were replied"
+    release = reopened(tmp_path)
+    for x, label in told:
+        answer = release.answer([x])
+        assert (answer.kind, answer.label) == ("repeated", label)
+    release.close()

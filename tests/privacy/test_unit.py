@@ -1,0 +1,107 @@
+"""The unit of privacy: what it says of itself, and that nothing is planned for one without proofs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcqr.errors import ParameterError
+from pcqr.privacy.accounting import compose
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.privacy.unit import PERSON, PRESENCE, RECORD, Unit, check_proved
+from pcqr.releases.words import promise
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("household",), "kind"),
+        (("record", 1), "rows"),
+        (("person", 0), "rows"),
+        (("person", 2.0), "rows"),
+        (("person", True), "rows"),
+    ],
+)
+def test_units_that_mean_nothing_are_refused(arguments: tuple[Any, ...], name: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Unit(*arguments)
+    assert caught.value.name == name
+
+
+def test_a_unit_says_what_neighbours_differ_in() -> None:
+    assert Unit("record") == RECORD
+    assert RECORD.adjacency == "replace one record"
+    assert Unit.person(5).adjacency == "replace one person, who has at most 5 rows"
+    assert Unit.person(1).adjacency == "replace one person, who has at most 1 row"
+    assert Unit.person(np.int64(5)) == Unit.person(5)  # type: ignore[arg-type]
+    assert type(Unit.person(np.int64(5)).rows) is int  # type: ignore[arg-type]
+
+
+def test_a_unit_begins_a_sentence() -> None:
+    assert RECORD.any_one() == "any one private record"
+    assert RECORD.any_one(1000) == "any one of the 1,000 private records"
+    assert Unit.person(5).any_one() == "the rows (at most 5) of any one person"
+    assert Unit.person(5).any_one(1000) == "the rows (at most 5) of any one of the 1,000 persons"
+    assert PERSON.any_one() == "all rows of any one person"
+    assert PERSON.any_one(1000) == "all rows of any one of the 1,000 persons"
+
+
+def test_one_person_with_one_row_is_still_another_unit() -> None:
+    """Neighbours are the same; nobody has checked yet that each row is another person."""
+    check_proved(RECORD)
+    for rows in (1, 5):
+        assert Unit.person(rows) != RECORD
+        with pytest.raises(ParameterError, match=r"^unit must be RECORD, the only unit .* for which pcqr has proofs"):
+            check_proved(Unit.person(rows))
+
+
+def test_a_person_with_any_number_of_rows_is_one_with_a_bounded_number_too() -> None:
+    assert Unit("person") == PERSON
+    assert PERSON.adjacency == "replace one person, with all rows"
+    assert PERSON.revealed == "all rows of some persons"
+    assert PERSON.implies(PERSON)
+    assert PERSON.implies(Unit.person(3))
+    assert Unit.person(3).implies(Unit.person(3))
+    for first, second in ((Unit.person(3), PERSON), (Unit.person(3), Unit.person(2)), (PERSON, RECORD)):
+        assert not first.implies(second)
+    assert not RECORD.implies(PERSON)
+    assert not PRESENCE.implies(PERSON)
+
+
+def test_what_holds_for_records_that_were_persons_holds_for_persons() -> None:
+    about = Guarantee(1.0, 1e-6).for_persons("n counts persons")
+    assert (about.unit, about.epsilon, about.delta, about.steps) == (PERSON, 1.0, 1e-6, ("n counts persons",))
+    assert promise(about, 1_000).startswith(
+        "If all rows of any one of the 1,000 persons were different, no set of outcomes"
+    )
+    for other in (about, Guarantee(1.0, unit=PRESENCE)):
+        with pytest.raises(ParameterError, match="only unit"):
+            other.for_persons("again")
+    with pytest.raises(ParameterError, match="same unit"):
+        about.compose(Guarantee(1.0))
+
+
+def test_presence_is_less_than_a_record_and_says_so() -> None:
+    """Whoever may be replaced by any other is removed, and another one added."""
+    assert Unit("presence") == PRESENCE
+    assert PRESENCE != RECORD
+    assert PRESENCE.adjacency == "REMOVE OR ADD one record, which is less than to replace one"
+    assert (RECORD.change, PRESENCE.change, Unit.person(2).change) == ("different", "removed", "different")
+    with pytest.raises(ParameterError):
+        Unit("presence", 2)
+    with pytest.raises(ParameterError, match="only unit"):
+        check_proved(PRESENCE)
+    check_proved(PRESENCE, PRESENCE)
+    about_presence = Guarantee(1.0, unit=PRESENCE)
+    for others in ((Guarantee(1.0), about_presence), (about_presence, Guarantee(1.0))):
+        with pytest.raises(ParameterError, match="same unit"):
+            others[0].compose(others[1])
+    with pytest.raises(ParameterError, match="all about 'replace one record'"):
+        compose([about_presence], 1e-6)
+    with pytest.raises(ParameterError):
+        about_presence.amplify(0.5)
+    assert about_presence.compose(about_presence).unit == PRESENCE
+    assert "REMOVE OR ADD" in str(about_presence)
+    assert promise(about_presence, 1_000).startswith("If any one of the 1,000 private records were removed, no outcome")
