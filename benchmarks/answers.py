@@ -205,7 +205,7 @@ def growth_rows(results: Results) -> list[list[str]]:
     for name in dict.fromkeys(each.name for each in results.answers):
         answers = [each for each in results.answers if each.name == name]
         training = [each for each in results.training if each.name == name]
-        slopes = [
+        gradients = [
             *(
                 slope([a.teachers for a in answers], [getattr(a, field) for a in answers])
                 for field in ("new", "by_loop")
@@ -215,7 +215,7 @@ def growth_rows(results: Results) -> list[list[str]]:
                 for field in ("seconds", "by_loop")
             ),
         ]
-        rows.append([name, *(f"k^{each:.2f}" for each in slopes)])
+        rows.append([name, *(f"k^{each:.2f}" for each in gradients)])
     return rows
 
 
@@ -511,8 +511,8 @@ def draw(results: Results, path: Path) -> None:
     for one in results.training:
         training.setdefault(one.name, []).append((one.teachers, one.seconds, one.by_loop))
     with picture(path, 11.0, 4.8) as figure:
-        left, right = figure.subplots(1, 2, gridspec_kw={"wspace": 0.06})
-        _panel(left, answers, "One new answer", "the whole of it: check, log, votes, noise")
+        remaining, right = figure.subplots(1, 2, gridspec_kw={"wspace": 0.06})
+        _panel(remaining, answers, "One new answer", "the whole of it: check, log, votes, noise")
         _panel(right, training, "Training of k teachers", f"on {results.records:,} records")
         _legend(right, list(training))
 

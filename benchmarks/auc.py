@@ -133,7 +133,7 @@ def _inputs(path: Path, kind: str) -> tuple[Floats, Floats]:
     return inputs(kept(path), kind)
 
 
-def descend(rows: Floats, labels: NDArray[np.int8], setting: Setting, noise: float, seed: int) -> Floats:
+def dp_gradient_descent(rows: Floats, labels: NDArray[np.int8], setting: Setting, noise: float, seed: int) -> Floats:
     """Return the weights of a logistic regression on unit vectors, with noise of `noise`·C in each step.
 
     The gradient of a record is (p − y)·x, so that its norm is |p − y|, which is cut to C.
@@ -146,8 +146,8 @@ def descend(rows: Floats, labels: NDArray[np.int8], setting: Setting, noise: flo
         if setting.per_epoch > 1:
             chosen = np.flatnonzero(generator.random(count) < 1.0 / setting.per_epoch)
             batch, wanted = rows[chosen], labels[chosen]
-        slopes = np.clip(expit(batch @ weights) - wanted, -setting.clip, setting.clip)
-        noisy = slopes @ batch + generator.normal(scale=noise * setting.clip, size=size)
+        gradients = np.clip(expit(batch @ weights) - wanted, -setting.clip, setting.clip)
+        noisy = gradients @ batch + generator.normal(scale=noise * setting.clip, size=size)
         moving = MOMENTUM * moving + (noisy * (setting.per_epoch / count)).astype(np.float32)
         weights = weights - np.float32(setting.rate) * moving
         if 2 * (step + 1) > setting.steps:
@@ -167,7 +167,7 @@ def measure(job: Job, folder: Path, peer: dp_sgd.Case) -> Case:
         labels = classifier.predict(table.X_test)
     else:
         rows, test_rows = _inputs(path, peer.setting.inputs)
-        scores = test_rows @ descend(rows, table.y, peer.setting, peer.noise, seed)
+        scores = test_rows @ dp_gradient_descent(rows, table.y, peer.setting, peer.noise, seed)
         labels = scores > 0.0
     figures = [float(roc_auc_score(table.y_test, scores)), float(np.mean(labels == table.y_test))]
     return Case(job.learner, job.table, table.y.size, job.epsilon, {f"{job.run}": figures})

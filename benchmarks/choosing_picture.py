@@ -72,12 +72,14 @@ def draw(path: Path = PICTURE) -> None:
                 _arrow(axes, (centre, bottom), (centre, bottom - STEP + HEIGHT), "no")
 
 
-def _box(axes: Any, left: float, bottom: float, width: float, colour: str) -> None:
+def _box(axes: Any, remaining: float, bottom: float, width: float, colour: str) -> None:
     from matplotlib.patches import FancyBboxPatch  # noqa: PLC0415
 
     style, fill = "round,pad=0,rounding_size=0.12", tint(colour, 0.12)
     axes.add_patch(
-        FancyBboxPatch((left, bottom), width, HEIGHT, boxstyle=style, facecolor=fill, edgecolor=colour, linewidth=THIN)
+        FancyBboxPatch(
+            (remaining, bottom), width, HEIGHT, boxstyle=style, facecolor=fill, edgecolor=colour, linewidth=THIN
+        )
     )
 
 

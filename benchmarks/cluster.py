@@ -63,8 +63,8 @@ def measure(rows: int, rounds: int) -> dict[str, Any]:
         expected = sources[1].conjunctions(asked, DEPTH).table
         assert sources[2].conjunctions(asked, DEPTH).table.tobytes() == expected.tobytes()  # and code is compiled
         seconds: dict[int, list[float]] = {workers: [] for workers in WORKERS}
-        for turn in range(rounds):
-            for workers in WORKERS if turn % 2 == 0 else reversed(WORKERS):
+        for transaction in range(rounds):
+            for workers in WORKERS if transaction % 2 == 0 else reversed(WORKERS):
                 begun = time.perf_counter()
                 found = sources[workers].conjunctions(asked, DEPTH).table
                 seconds[workers].append(time.perf_counter() - begun)

@@ -99,7 +99,7 @@ def train(table: Table, setting: Setting, noise: float, seed: int) -> Bits:
     """Train once, with noise of `noise`·C in each step. Return which test rows are labelled rightly."""
     import torch  # noqa: PLC0415
 
-    model, (last, mean) = descend(table, setting, noise, seed)
+    model, (last, mean) = dp_gradient_descent(table, setting, noise, seed)
     torch.nn.utils.vector_to_parameters(mean if setting.averaged else last, model.parameters())
     with torch.no_grad():
         scores = model(table.rows("X_test", setting.inputs))[:, 0]
@@ -107,7 +107,7 @@ def train(table: Table, setting: Setting, noise: float, seed: int) -> Bits:
     return bits
 
 
-def descend(table: Table, setting: Setting, noise: float, seed: int) -> tuple[Any, tuple[Any, Any]]:
+def dp_gradient_descent(table: Table, setting: Setting, noise: float, seed: int) -> tuple[Any, tuple[Any, Any]]:
     """Return the model, and (its last weights, the mean of those after each of the last half of the steps)."""
     _let_opacus_load()
     import torch  # noqa: PLC0415

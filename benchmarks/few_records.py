@@ -2,7 +2,7 @@
 
     python -m benchmarks.few_records --data FOLDER [--tables adult,bank,…] [--runs N] [--jobs N] [--redraw]
 
-ε = .1, and n so that n·ε is 10, 30, 100 and 300, and `least_strength`, below which `fit` warns that nothing can
+ε = .1, and n so that n·ε is 10, 30, 100 and 300, and `least_n_epsilon`, below which `fit` warns that nothing can
 be learned: each run has records of its own, drawn from the private ones. The draw of a label by the exponential
 mechanism at the same ε, which is a tree of depth 0, is not run: its expected accuracy, given the records, is computed
 exactly. Gradient boosting without privacy learns from the records of the first runs: `pcqr plan` quotes what is lost
@@ -31,7 +31,7 @@ from benchmarks.tables import Task, load
 from pcqr import AssumePublic, PrivateClassifier
 from pcqr.errors import NothingLearned
 from pcqr.hypotheses import DecisionTrees
-from pcqr.releases.classifier.rule import least_strength
+from pcqr.releases.classifier.rule import least_n_epsilon
 
 TABLES = ("adult", "bank", "covertype", "diabetes", "flights", "married")
 STRENGTHS = (10, 30, 100, 300)
@@ -102,7 +102,7 @@ def least_of(task: Task) -> int:
     """Return n·ε from which on `fit` does not warn on this table, as a whole number."""
     dry_run = PrivateClassifier(EPSILON, 1e-6).dry_run(round(100 / EPSILON), AssumePublic(task.public))
     assert isinstance(dry_run.hypotheses, DecisionTrees)
-    return math.ceil(least_strength(len(dry_run.hypotheses.predicates or ()), 2))
+    return math.ceil(least_n_epsilon(len(dry_run.hypotheses.predicates or ()), 2))
 
 
 def measure(name: str, data: Path, runs: int) -> list[Case]:

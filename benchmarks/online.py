@@ -54,7 +54,7 @@ RUNS = 5
 RESULTS, PAGE = Path("benchmarks/results/online.jsonl"), Path("docs/comparison.md")
 
 Labels = NDArray[np.int64]
-Told = tuple[Labels, dict[str, Any]]
+Answered = tuple[Labels, dict[str, Any]]
 UNANSWERED = -1
 
 
@@ -117,7 +117,7 @@ def answered(release: Any, X: Any) -> Labels:
     return labels
 
 
-def by_votes(kind: Callable[..., Any], job: Job, folder: str, *, public: int = 0) -> Told:
+def by_votes(kind: Callable[..., Any], job: Job, folder: str, *, public: int = 0) -> Answered:
     rows, task = encoded(job.table, folder), typed(job.table, folder)
     asked = queries_of(job.table, folder, job.run)[: job.queries]
     release = kind(epsilon=job.epsilon, delta=DELTA, queries=job.queries, classes=(0, 1), entropy=seed_of(*job))
@@ -169,7 +169,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     return float(ndtr(0.5 * mu - epsilon / mu) - np.exp(epsilon + log_ndtr(-0.5 * mu - epsilon / mu)))
 
 
-METHODS: Mapping[str, Callable[[Job, str], Labels | Told]] = {
+METHODS: Mapping[str, Callable[[Job, str], Labels | Answered]] = {
     "universal": universal,
     "votes-first": votes_first,
     "agnostic": lambda job, folder: by_votes(AgnosticRelease, job, folder),

@@ -49,7 +49,7 @@ ASKED_BEFORE = 120
 COLOURS = 200
 PATIENCE = 180_000
 """Milliseconds that the planner may take."""
-PERSON = {
+USER = {
     "age": "44",
     "workclass": "Private",
     "education-num": "14",
@@ -86,8 +86,8 @@ def ask_over_days(release: Any, table: dict[str, Any]) -> None:
     points, draw = release.points(table), np.random.default_rng(0)
     ages = draw.integers(3, size=len(points)) + draw.beta(3, 3, size=len(points))
     for age, point in zip(sorted(ages, reverse=True), points, strict=True):
-        book = replace(release.book(), clock=partial(float, time.time() - DAY * age))
-        release.ask_together([Asked(point[None, :])], book)
+        quota_table = replace(release.quota_table(), clock=partial(float, time.time() - DAY * age))
+        release.ask_together([Asked(point[None, :])], quota_table)
 
 
 @contextmanager
@@ -118,7 +118,7 @@ def shoot(browser: Browser, address: str, folder: Path) -> None:
         view(page, f"{address}/#/of/adult/overview")
         keep(page, "overview", height=1500)
         view(page, f"{address}/#/of/adult/ask")
-        for name, value in PERSON.items():
+        for name, value in USER.items():
             field = page.get_by_label(name, exact=True)
             if field.evaluate("field => field.tagName") == "SELECT":
                 field.select_option(value)

@@ -83,7 +83,7 @@ class Connection(asyncio.Protocol):
         self._send()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._sending.left(exc)
+        self._sending.remaining(exc)
 
     def _send(self) -> None:
         request = self._sending.request()
@@ -139,7 +139,7 @@ class Sending:
             self._times.append(now - sent)
             self._failed += not is_good
 
-    def left(self, error: Exception | None) -> None:
+    def remaining(self, error: Exception | None) -> None:
         """A connection has ended."""
         self._left += 1
         self._error = self._error or error

@@ -28,13 +28,13 @@ from pcqr.cli.main import app as command
 from pcqr.hypotheses import Thresholds
 from pcqr.server import logs
 from pcqr.server.app import make_app
-from pcqr.server.batcher import Desk
+from pcqr.server.batcher import Batcher
 from pcqr.server.limits import SECURITY_HEADERS
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import Server
 from pcqr.server.run import without_pauses
 from pcqr.server.service import ServedRelease, Service
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 NAME = "release"
 _REPLY = b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 14\r\n\r\n{"label": "1"}'
@@ -57,7 +57,7 @@ class Unkept:
     def __init__(self) -> None:
         self._release = fitted()
 
-    def book(self) -> None:
+    def quota_table(self) -> None:
         return None
 
     def __getattr__(self, name: str) -> Any:
@@ -66,8 +66,8 @@ class Unkept:
 
 def memory(_: Path) -> None:
     logs.configure()
-    gate = Gate(Settings(), Metrics())
-    service = Service([ServedRelease(NAME, Desk(Unkept))])
+    gate = ServerState(Settings(), Metrics())
+    service = Service([ServedRelease(NAME, Batcher(Unkept))])
     server = Server(make_app(service, gate.settings, gate), gate, SECURITY_HEADERS, None)
     with bound() as listening, without_pauses():
         server.run(sockets=[listening])

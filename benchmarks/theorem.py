@@ -262,8 +262,8 @@ def draw(cases: Sequence[Case], path: Path) -> None:
     """Left: every run's error on the two intervals. Right: the thresholds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with picture(path, 11.0, 4.7) as figure:
-        left, right = figure.subplots(1, 2, width_ratios=(1.75, 1.0), gridspec_kw={"wspace": 0.04})
-        _draw_two_intervals(left, [case for case in cases if case.task == TWO_INTERVALS.name])
+        remaining, right = figure.subplots(1, 2, width_ratios=(1.75, 1.0), gridspec_kw={"wspace": 0.04})
+        _draw_two_intervals(remaining, [case for case in cases if case.task == TWO_INTERVALS.name])
         _draw_thresholds(right, [case for case in cases if case.task != TWO_INTERVALS.name])
 
 
@@ -319,8 +319,8 @@ def _draw_thresholds(axes: Any, cases: Sequence[Case]) -> None:
                 axes.scatter(x, case.errors, s=7, color=COLOURS[case.algorithm], alpha=0.45, linewidths=0)
     for height, words in ((noises[-1], "γ"), (noises[-1] + ALPHA, "γ + α")):
         axes.text(2.46, height, words, va="center", fontsize=SMALL)
-    for left, name in ((0.04, SUBSAMP), (0.32, AGPRIVCL)):
-        axes.text(left, 0.985, name, transform=axes.transAxes, color=COLOURS[name], fontweight="bold", va="top")
+    for remaining, name in ((0.04, SUBSAMP), (0.32, AGPRIVCL)):
+        axes.text(remaining, 0.985, name, transform=axes.transAxes, color=COLOURS[name], fontweight="bold", va="top")
     axes.set(xlim=(-0.55, 2.85), ylim=(0, 0.445), xticks=range(len(noises)), xticklabels=[f"{g:g}" for g in noises])
     axes.set(xlabel="label noise = γ, the error without privacy", ylabel=ON_ERROR)
     entitle(axes, "Thresholds: one best cut", " ")

@@ -10,8 +10,8 @@ longer computation decides. Thresholds are the usual case: all points take the s
 
 Two scores are tried: a classifier on all times, and the duration of the reply alone. The area under the curve (AUC) of
 a useless score has a known law, whatever it is and whatever the times are, since coins made the classes: its standard
-error follows from the two numbers of replies. "Told apart" is an AUC of either further from a half than chance allows
-but once in 1,000 runs; the smallest AUC of the classifier that is found nearly always (99 in 100) is stated.
+error follows from the two numbers of replies. "Answered apart" is an AUC of either further from a half than chance
+allows but once in 1,000 runs; the smallest AUC of the classifier that is found nearly always (99 in 100) is stated.
 
 Without the option few connections ask, so that each reply's own time is seen as well as can be; with it many do, since
 each waits for its ticks. Times of late replies may tell something: their number is stated, and should be next to none.

@@ -152,7 +152,7 @@ def tables(power: int, scale: float) -> tuple[blocks.Blocks, Case]:
     first, change = (exponential.exponential_bounds(x, 96) for x in (table.unit, 2 * (power - 1) * table.unit))
     if min(first[0], change[0]) < 0 or first[1] >= 2**96 or change[1] > 2**96 or max(table.highs) > 2**63 + 2**32:
         raise ValueError(f"The theorems of Cumulative.v and Verdict.v do not speak of power {power}, scale {scale}.")
-    lists = [numbers(field.tolist()) for field in (table.lows, table.highs, table.keeps, table.guide, table.slopes)]
+    lists = [numbers(field.tolist()) for field in (table.lows, table.highs, table.keeps, table.guide, table.gradients)]
     fields = [f"{table.bits:x}", *lists, f"{table.curve:x}", f"{table.words_an_attempt:x}"]
     return table, (f"table {power:x} {ratio.numerator:x} {ratio.denominator:x}", " ".join(fields))
 
@@ -197,7 +197,7 @@ def _verdict(table: blocks.Blocks, place: int, span: int, i: int, j: int) -> int
             table.bits,
             table.lows,
             table.highs,
-            table.slopes,
+            table.gradients,
             np.uint64(table.curve),
         )
     )
@@ -240,7 +240,7 @@ def _draws(table: blocks.Blocks, words: list[int], form: int, room: int) -> str:
         table.highs,
         table.keeps,
         table.guide,
-        table.slopes,
+        table.gradients,
         table.curve,
         table.bits,
         table.words_an_attempt,

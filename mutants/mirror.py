@@ -85,7 +85,7 @@ OTHER_NAMES = {
     "pcqr/mechanisms/sparse_vector/renyi.py": ["exact/test_renyi_sparse_vector_exactly.py"],
     "pcqr/data/records/source.py": ["data/records/test_sources.py", "data/records/test_encoded.py"],
     "pcqr/data/records/in_memory.py": ["data/records/test_sources.py"],
-    "pcqr/data/records/persons.py": ["data/records/test_person_sums.py"],
+    "pcqr/data/records/user_level.py": ["data/records/test_user_level_sums.py"],
     "pcqr/data/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
     "pcqr/data/records/gradient_sums.py": ["data/records/test_gradient_sums.py", "exact/test_gradient_sums_exactly.py"],
     "pcqr/data/records/gradient_kernels.py": [
@@ -122,7 +122,7 @@ FURTHER = {
         "mechanisms/test_exponential.py",
     ],
     "algorithms": [
-        *(PARTS, "algorithms", "exact/test_votes_end_to_end_exactly.py", "durable/test_book.py"),
+        *(PARTS, "algorithms", "exact/test_votes_end_to_end_exactly.py", "durable/test_quotas.py"),
     ],
     "peers": [
         *("peers", "exact/test_noisy_max_exactly.py", "exact/test_confident_exactly.py"),

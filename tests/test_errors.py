@@ -35,22 +35,22 @@ def test_an_infeasible_plan_says_what_would_help() -> None:
 
 
 def test_a_spent_budget_carries_its_fields_and_the_answers_so_far() -> None:
-    spent, left = Usage(queries=7, unstable=3), Usage(queries=None, unstable=0)
-    answers = [Answer(label=1, kind="stable", spent=spent, remaining=left)]
-    error = BudgetExhausted(spent=spent, requested=1, left=left, answers=answers)
-    assert (error.spent, error.requested, error.left, error.answers) == (spent, 1, left, tuple(answers))
+    spent, remaining = Usage(queries=7, unstable=3), Usage(queries=None, unstable=0)
+    answers = [Answer(label=1, kind="stable", spent=spent, remaining=remaining)]
+    error = BudgetExhausted(spent=spent, requested=1, remaining=remaining, answers=answers)
+    assert (error.spent, error.requested, error.remaining, error.answers) == (spent, 1, remaining, tuple(answers))
     assert str(error) == (
         "The release is exhausted: the unstable answers are used up. Spent: 7 queries and 3 unstable answers. "
         "Requested: 1 more query (1 before it was answered: see .answers). Remaining: 0 unstable answers. "
         "Queries asked before are still answered from the log at no cost."
     )
-    several = str(BudgetExhausted(spent=spent, requested=2000, left=left, answers=answers * 2))
+    several = str(BudgetExhausted(spent=spent, requested=2000, remaining=remaining, answers=answers * 2))
     assert "Requested: 2,000 more queries (2 before them were answered: see .answers). Remaining: " in several
-    assert "Requested: 1 more query. Remaining: " in str(BudgetExhausted(spent=spent, requested=1, left=left))
+    assert "Requested: 1 more query. Remaining: " in str(BudgetExhausted(spent=spent, requested=1, remaining=remaining))
 
 
 def test_a_spent_number_of_queries_says_so() -> None:
-    error = BudgetExhausted(spent=Usage(100, 1), requested=1, left=Usage(0, 4))
+    error = BudgetExhausted(spent=Usage(100, 1), requested=1, remaining=Usage(0, 4))
     assert "the planned queries are used up. Spent: 100 queries and 1 unstable answer. " in str(error)
     assert "Remaining: 0 queries and 4 unstable answers." in str(error)
 
@@ -61,7 +61,7 @@ def test_a_spent_number_of_queries_says_so() -> None:
         ParameterError("epsilon", "positive", -1.0),
         DataError("X", "finite numbers", "NaN"),
         InfeasiblePlan("No.", "n = 5"),
-        BudgetExhausted(spent=Usage(1, 1), requested=1, left=Usage(0, 0)),
+        BudgetExhausted(spent=Usage(1, 1), requested=1, remaining=Usage(0, 0)),
         MissingExtra("A picture", "plot"),
     ],
     ids=lambda error: type(error).__name__,

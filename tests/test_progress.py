@@ -11,7 +11,7 @@ import pytest
 
 from pcqr import AgnosticRelease, PrivateClassifier
 from pcqr.hypotheses import DecisionTrees, Thresholds
-from pcqr.progress import Progress, reporting, tracked, under_way
+from pcqr.progress import Progress, reporting, stage_progress, tracked
 
 
 def test_nothing_is_told_where_nobody_listens() -> None:
@@ -70,10 +70,10 @@ def test_a_listener_that_raises_breaks_off_the_fit() -> None:
 def test_a_stage_of_one_part_begins_and_is_over_even_where_it_fails() -> None:
     told: list[Progress] = []
     with reporting(told.append):
-        with under_way("reading"):
+        with stage_progress("reading"):
             assert told == [Progress("reading", 0, 1)]
         assert told[1:] == [Progress("reading", 1, 1)]
-        with pytest.raises(ZeroDivisionError), under_way("dividing"):
+        with pytest.raises(ZeroDivisionError), stage_progress("dividing"):
             raise ZeroDivisionError
         list(tracked("later", "a"))
     assert told[2:] == [Progress("dividing", 0, 1), Progress("later", 0, 1), Progress("later", 1, 1)]

@@ -75,7 +75,7 @@ def _is_finite(value: object) -> bool:
 
 
 class Guarded(Protocol):
-    """Whoever has a step that is `alone`."""
+    """Whoever has a step that is `non_reentrant`."""
 
     is_under_way: bool
 
@@ -91,7 +91,7 @@ def check_idle(*owners: Guarded) -> None:
         raise RuntimeError("This was asked for in the middle of a query: ask for it when that has been answered.")
 
 
-def alone(step: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
+def non_reentrant(step: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
     """A method that refuses to begin, on the same object, before it has ended.
 
     A lock keeps other threads out. A signal handler or a finaliser runs in the thread that holds the lock and may take

@@ -35,7 +35,7 @@
     ├── WeakGuarantee                   a figure too large to mean much: said at `fit`, before anything is spent
     ├── NothingLearned                  n·ε is so small that the most common label is all to expect: said at `fit`, too
     ├── UnansweredWarning               most of the planned queries are expected to get no label: said at `fit`, too
-    └── Halted                          a score counts rows that got no answer as half right
+    └── Exhausted                       a score counts rows that got no answer as half right
 
 Messages carry public values only: parameters, shapes and counts that the caller chose. They never carry a
 record, a label of a record, a vote or a margin. Warnings neither; that `PublicRowsCoincide` appears at all depends on
@@ -227,18 +227,20 @@ class BudgetExhausted(PcqrError, RuntimeError):
     at no cost.
     """
 
-    def __init__(self, *, spent: Usage, requested: int, left: Usage, answers: Sequence[Answer[Any]] = ()) -> None:
+    def __init__(self, *, spent: Usage, requested: int, remaining: Usage, answers: Sequence[Answer[Any]] = ()) -> None:
         self.spent = spent
         self.requested = requested
-        self.left = left
+        self.remaining = remaining
         self.answers = tuple(answers)
         rows = "1 more query" if requested == 1 else f"{requested:,} more queries"
         them, were = "it" if requested == 1 else "them", "was" if len(self.answers) == 1 else "were"
         given = f" ({len(self.answers):,} before {them} {were} answered: see .answers)" if self.answers else ""
-        these = "planned queries" if left.queries == 0 else "labels" if left.labels == 0 else "unstable answers"
+        these = (
+            "planned queries" if remaining.queries == 0 else "labels" if remaining.labels == 0 else "unstable answers"
+        )
         super().__init__(
             f"The release is exhausted: the {these} are used up. Spent: {spent}. Requested: {rows}{given}. "
-            f"Remaining: {left}. Queries asked before are still answered from the log at no cost."
+            f"Remaining: {remaining}. Queries asked before are still answered from the log at no cost."
         )
 
 
@@ -328,13 +330,13 @@ class AccountExhausted(PcqrError, RuntimeError):
         What the release costs, what is left, and what there was, in the figures of the account's filter.
     """
 
-    def __init__(self, *, account: str, asked: str, left: str, limit: str) -> None:
+    def __init__(self, *, account: str, asked: str, remaining: str, limit: str) -> None:
         self.account = account
         self.asked = asked
-        self.left = left
+        self.remaining = remaining
         self.limit = limit
         super().__init__(
-            f"The account {account} has no room for this release. It costs {asked}. Remaining: {left} of {limit}. "
+            f"The account {account} has no room for this release. It costs {asked}. Remaining: {remaining} of {limit}. "
             "Nothing was drawn, and nothing was charged."
         )
 
@@ -405,7 +407,7 @@ class UnfinishedSave(PcqrWarning):
     """Files of a save that was stopped, secrets among them, were found and removed."""
 
 
-class Halted(PcqrWarning):
+class Exhausted(PcqrWarning):
     """A release was exhausted before the last row of what it was scored on."""
 
 

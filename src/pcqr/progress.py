@@ -127,7 +127,7 @@ def tracked(stage: str, parts: Sequence[T]) -> Iterator[T]:
 
 
 @contextmanager
-def under_way(stage: str) -> Iterator[None]:
+def stage_progress(stage: str) -> Iterator[None]:
     """A stage of one part: whoever listens is told that it began, and that it is over."""
     for _ in tracked(stage, (stage,)):
         yield

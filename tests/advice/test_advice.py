@@ -15,7 +15,7 @@ from pcqr.data.schema.raw import RawColumn
 from pcqr.errors import ParameterError
 from pcqr.planner.expectation import nothing_learned
 from pcqr.releases.classifier.predicates import Purchase, predicates_recipe
-from pcqr.releases.classifier.rule import least_strength
+from pcqr.releases.classifier.rule import least_n_epsilon
 
 ASKED = Situation(records=20_000, columns=12, epsilon=1.0, queries=500)
 KINDS = (RawColumn("age", "numeric"), RawColumn("job", "categorical"))
@@ -57,7 +57,7 @@ def test_what_is_bought_is_that_of_the_plan() -> None:
         stage = Purchase(recipe, KINDS).stage(size, 1.0, 1e-6)
         assert told.startswith(f"{(1 << stage.levels) - 1} cuts a number for {100 * recipe.cuts:.0f} % of ")
         assert f"categories of texts for {100 * recipe.categories:.0f} %. " in told
-        assert f"keeps {100 * Purchase(recipe, KINDS).left:.0f} %" in told
+        assert f"keeps {100 * Purchase(recipe, KINDS).remaining:.0f} %" in told
         assert ("counts between them" in told) == (stage.counts is not None)
         assert ("Without texts nothing is bought" in told) == (predicates_recipe(size, epsilon) is None)
     warned = [any("such as years" in note for note in advise(Situation(n, 1.0)).notes) for n in (700, 4_999, 5_000)]
@@ -126,7 +126,7 @@ def test_what_the_figures_cannot_say_is_said() -> None:
 def test_where_nothing_can_be_learned_that_is_said(columns: int | None, *, schema: bool) -> None:
     """With nothing public the predicates are those of the public grid."""
     predicates = min(10 * (columns or 10), 300) if schema else min(54 * (columns or 10), 3_000)
-    least = least_strength(predicates, 2)
+    least = least_n_epsilon(predicates, 2)
     asked = Situation(records=1_000, columns=columns, epsilon=least / 1_000 - 1e-9, schema=schema)
     found = advise(asked)
     assert found.shortfall == nothing_learned(1_000, asked.epsilon, predicates, 2)

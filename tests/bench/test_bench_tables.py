@@ -114,16 +114,16 @@ def test_an_own_table_that_does_not_do(options: dict[str, object], words: str, t
     assert "49" not in str(raised.value).replace(str(tmp_path), "")
 
 
-def write_persons(path: Path, persons: int = 200, rows: int = 3) -> Path:
+def write_persons(path: Path, user_level: int = 200, rows: int = 3) -> Path:
     """`rows` rows a person, whose age is told by nobody else."""
-    lines = [f"{person + 0.5},{'abc'[row]},{person % 2},p{person}" for row in range(rows) for person in range(persons)]
+    lines = [f"{user + 0.5},{'abc'[row]},{user % 2},p{user}" for row in range(rows) for user in range(user_level)]
     path.write_text("\n".join(["age,job,y,person", *lines]), encoding="utf-8")
     return path
 
 
 def test_rows_of_a_person_are_on_one_side_of_the_split(tmp_path: Path) -> None:
     schema = Schema((Column("age"), Column("job", "categorical", ("a", "b", "c"))))
-    task = own(write_persons(tmp_path / "mine.csv"), "y", labels=None, person="person", schema=schema)
+    task = own(write_persons(tmp_path / "mine.csv"), "y", labels=None, user="person", schema=schema)
     parts = [task.X, task.public, task.X_test]
     assert [len(part) for part in parts] == [450, 75, 75]
     ages = [set(part[:, 0]) for part in parts]
@@ -153,21 +153,21 @@ def test_the_patients_of_a_known_table_are_on_one_side_of_the_split(tmp_path: Pa
 @pytest.mark.parametrize(
     ("person", "persons", "words"),
     [
-        ("z", 200, "--person must be the name of one of the 4 columns"),
-        ("y", 200, "--person must be another column than those of --label and --drop"),
+        ("z", 200, "--groups must be the name of one of the 4 columns"),
+        ("y", 200, "--groups must be another column than those of --label and --drop"),
         ("person", 99, "at least 100 persons"),
     ],
 )
-def test_persons_that_do_not_do(person: str, persons: int, words: str, tmp_path: Path) -> None:
-    path = write_persons(tmp_path / "mine.csv", persons)
+def test_persons_that_do_not_do(user: str, user_level: int, words: str, tmp_path: Path) -> None:
+    path = write_persons(tmp_path / "mine.csv", user_level)
     with pytest.raises((ParameterError, DataError), match=words):
-        own(path, "y", labels=None, person=person)
+        own(path, "y", labels=None, user=user)
 
 
 def test_a_person_with_most_of_the_rows_leaves_public_rows_and_rows_to_score_on(tmp_path: Path) -> None:
     path = write_persons(tmp_path / "mine.csv", 100, 1)
     path.write_text(path.read_text(encoding="utf-8") + 900 * "\n7.5,a,1,p7", encoding="utf-8")
-    task = own(path, "y", labels=None, person="person")
+    task = own(path, "y", labels=None, user="person")
     assert len(task.public) > 0
     assert len(task.X_test) > 0
 

@@ -10,7 +10,20 @@ import numpy as np
 import pytest
 
 from benchmarks import auc, dp_sgd
-from benchmarks.auc import Case, Job, Table, descend, inputs, keep, kept, missing, rows_of, standing, store, stored
+from benchmarks.auc import (
+    Case,
+    Job,
+    Table,
+    dp_gradient_descent,
+    inputs,
+    keep,
+    kept,
+    missing,
+    rows_of,
+    standing,
+    store,
+    stored,
+)
 from benchmarks.classifiers import PAGE
 from benchmarks.dp_sgd_training import MOMENTUM, Setting
 from benchmarks.tables import Task
@@ -65,12 +78,12 @@ def test_a_step_adds_up_gradients_that_are_cut_one_by_one(averaged: bool) -> Non
     labels = (vectors[:, 0] > 0.2).astype(np.int8)
     signed = vectors * (2.0 * labels[:, None] - 1.0)
     first = SETTING.rate * SETTING.clip * signed.mean(axis=0)
-    slopes = np.minimum(1.0 / (1.0 + np.exp(signed @ first)), SETTING.clip)
-    assert 5 < np.sum(slopes < SETTING.clip) < 45
-    second = first + MOMENTUM * first + SETTING.rate * (slopes[:, None] * signed).mean(axis=0)
-    found = descend(vectors, labels, replace(SETTING, averaged=averaged), 0.0, 0)
+    gradients = np.minimum(1.0 / (1.0 + np.exp(signed @ first)), SETTING.clip)
+    assert 5 < np.sum(gradients < SETTING.clip) < 45
+    second = first + MOMENTUM * first + SETTING.rate * (gradients[:, None] * signed).mean(axis=0)
+    found = dp_gradient_descent(vectors, labels, replace(SETTING, averaged=averaged), 0.0, 0)
     np.testing.assert_allclose(found, second, rtol=1e-4)  # the mean of one: the last half of two
-    alone = descend(vectors, labels, replace(SETTING, averaged=averaged, steps=1), 0.0, 0)
+    alone = dp_gradient_descent(vectors, labels, replace(SETTING, averaged=averaged, steps=1), 0.0, 0)
     np.testing.assert_allclose(alone, first, rtol=1e-4)
 
 
@@ -78,7 +91,7 @@ def test_a_step_adds_up_gradients_that_are_cut_one_by_one(averaged: bool) -> Non
 def test_noise_is_in_units_of_the_clipping_norm_and_of_the_batch(per_epoch: int) -> None:
     """Without records that pull anywhere, a step moves the weights by rate·noise·C/(q·n)."""
     setting = Setting("few", per_epoch=per_epoch, steps=1, clip=0.5, rate=2.0)
-    weights = descend(np.zeros((40, 10_000), np.float32), np.zeros(40, np.int8), setting, 3.0, 1)
+    weights = dp_gradient_descent(np.zeros((40, 10_000), np.float32), np.zeros(40, np.int8), setting, 3.0, 1)
     assert float(weights.std()) == pytest.approx(2.0 * 3.0 * 0.5 * per_epoch / 40, rel=0.05)  # 7 standard errors
 
 
@@ -86,7 +99,7 @@ def test_a_batch_has_each_record_with_probability_q() -> None:
     """At weights 0 each chosen record pulls by ½; 4,000 of them at q = ¼, so 1,000 ± 27."""
     setting = Setting("few", per_epoch=4, steps=1, clip=0.5, rate=1.0)
     rows, labels = np.eye(4_000, dtype=np.float32), np.ones(4_000, np.int8)
-    weights = descend(rows, labels, setting, 0.0, 2)
+    weights = dp_gradient_descent(rows, labels, setting, 0.0, 2)
     moved = weights != 0.0
     np.testing.assert_allclose(weights[moved], 0.5 * 4 / 4_000, rtol=1e-5)
     assert abs(int(moved.sum()) - 1_000) < 5 * 27

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks import dp_sgd
 from benchmarks.dp_sgd import carry, integers, noise_multiplier
-from benchmarks.dp_sgd_training import Job, Setting, Table, descend, load, packed, train
+from benchmarks.dp_sgd_training import Job, Setting, Table, dp_gradient_descent, load, packed, train
 from benchmarks.leads import read_counts, write_counts
 from benchmarks.tables import Task
 from pcqr.data.records.predicates import evaluate
@@ -96,11 +96,11 @@ def test_a_regressions_step_adds_up_gradients_that_are_cut_one_by_one() -> None:
     signed = vectors * (2.0 * labels[:, None] - 1.0)
     clip, rate = REGRESSION.clip, REGRESSION.rate
     first = rate * clip * signed.mean(axis=0)
-    slopes = np.minimum(1.0 / (1.0 + np.exp(signed @ first)), clip)
-    assert 5 < np.sum(slopes < clip) < 45
-    second = first + 0.9 * first + rate * (slopes[:, None] * signed).mean(axis=0)
+    gradients = np.minimum(1.0 / (1.0 + np.exp(signed @ first)), clip)
+    assert 5 < np.sum(gradients < clip) < 45
+    second = first + 0.9 * first + rate * (gradients[:, None] * signed).mean(axis=0)
     table = made(vectors, labels)
-    _, (last, mean) = descend(table, REGRESSION, 0.0, 0)
+    _, (last, mean) = dp_gradient_descent(table, REGRESSION, 0.0, 0)
     np.testing.assert_allclose(last, second, rtol=1e-4)
     np.testing.assert_allclose(mean, second, rtol=1e-4)  # of one: the last half of two
     np.testing.assert_array_equal(train(table, REGRESSION, 0.0, 0), (vectors @ second > 0) == labels)
@@ -111,7 +111,7 @@ def test_noise_is_in_units_of_the_clipping_norm_and_of_the_batch(per_epoch: int)
     """Without records that pull anywhere, a step moves the weights by rate·noise·C/(q·n)."""
     setting = Setting("few", per_epoch=per_epoch, steps=1, clip=0.5, rate=2.0)
     table = made(np.zeros((40, 10_000)), np.zeros(40))
-    _, (last, _) = descend(table, setting, 3.0, 1)
+    _, (last, _) = dp_gradient_descent(table, setting, 3.0, 1)
     assert float(last.std()) == pytest.approx(2.0 * 3.0 * 0.5 * per_epoch / 40, rel=0.05)  # 7 standard errors
 
 
@@ -123,7 +123,7 @@ def test_a_network_learns_a_line(averaged: bool) -> None:
 
 @pytest.mark.parametrize("setting", [REGRESSION, NETWORK])
 def test_empty_batches_are_steps_of_noise(setting: Setting) -> None:
-    _, weights = descend(normal(3), replace(setting, per_epoch=10, steps=20), 1.0, 0)
+    _, weights = dp_gradient_descent(normal(3), replace(setting, per_epoch=10, steps=20), 1.0, 0)
     assert all(np.isfinite(each.numpy()).all() for each in weights)
 
 

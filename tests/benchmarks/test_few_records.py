@@ -25,7 +25,9 @@ from pcqr.bench.tables import toy
 
 def test_the_expected_accuracy_is_that_of_the_exponential_mechanism() -> None:
     ones, records, epsilon, share = 7, 10, 0.5, 0.3
-    weights = [math.exp(-epsilon / 2 * mistakes) for mistakes in (ones, records - ones)]  # of always 0, of always 1
+    weights = [
+        math.exp(-epsilon / 2 * error_counts) for error_counts in (ones, records - ones)
+    ]  # of always 0, of always 1
     expected = (weights[0] * (1 - share) + weights[1] * share) / sum(weights)
     assert expected_of_a_drawn_label(ones, records, epsilon, share) == pytest.approx(expected, rel=1e-12)
     assert expected_of_a_drawn_label(10**6, 10**6, 1.0, 0.75) == 0.75, "no overflow"

@@ -89,9 +89,9 @@ def test_a_second_one_of_that_name_is_refused_and_bad_figures_are() -> None:
 
 
 def test_units() -> None:
-    created("--unit", "person", "--rows", 5, name="clinic")
+    created("--unit", "user", "--rows", 5, name="clinic")
     assert "replace one person, who has at most 5 rows" in said(run("account", "show", "clinic"))
-    created("--unit", "person", name="ward")
+    created("--unit", "user", name="ward")
     assert "replace one person, with all rows" in said(run("account", "show", "ward"))
     result = run("account", "create", "x", "--epsilon", 1, "--delta", "1e-6", "--rows", 5)
     assert result.exit_code == 2
@@ -99,7 +99,7 @@ def test_units() -> None:
 
 
 def test_another_unit_is_refused_before_anything_is_drawn(files: Path) -> None:
-    created("--unit", "person", "--rows", 5)
+    created("--unit", "user", "--rows", 5)
     result = publish(files, "--epsilon", 1, "--account", "hospital")
     assert result.exit_code == 2
     assert "unit" in result.output
@@ -114,7 +114,7 @@ def test_publish_and_answer_charge_it_and_say_what_is_left(files: Path, monkeypa
     assert "hospital: charged. Remaining: ε = 3" in said(first)
     second = answer(files, "--account", Account.open("hospital").place, "--json")
     assert second.exit_code == 0, second.output
-    assert json.loads(second.output)["account"]["left"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
+    assert json.loads(second.output)["account"]["remaining"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
     monkeypatch.setenv("COLUMNS", "140")
     words = said(run("account", "show", "hospital"))
     assert "pcqr publish, PrivateClassifier, DecisionTrees, n = 4,000" in words
@@ -174,7 +174,7 @@ def test_show_as_json_has_everything_and_a_picture(home: Path) -> None:
         run("account", "show", "hospital", "--json", "--verify", "--plot", home / "account.svg").output
     )
     assert result["spent"] == {"epsilon": 0.75, "delta": 1e-06}
-    assert result["left"] == {"epsilon": 3.25, "delta": 9e-06}
+    assert result["remaining"] == {"epsilon": 3.25, "delta": 9e-06}
     assert [(charge["number"], charge["what"]) for charge in result["charges"]] == [
         (1, "AgnosticRelease"),
         (2, "my own"),
@@ -226,8 +226,8 @@ def test_an_anchor_elsewhere_is_named_in_every_command(home: Path, files: Path) 
     result = publish(files, "--epsilon", 1, "--account", "hospital", "--account-anchor", anchor)
     assert result.exit_code == 0, result.output
     assert json.loads(run("account", "show", "hospital", "--anchor", anchor, "--json").output)["confirmed"]
-    told = run("account", "show", "hospital")
-    assert "anchor of hospital is missing" in said(told)
+    described = run("account", "show", "hospital")
+    assert "anchor of hospital is missing" in said(described)
     assert len(json.loads(run("account", "show", "hospital", "--anchor", anchor, "--json").output)["charges"]) == 1
     anchor.unlink()
     assert run("account", "adopt", "hospital", "--anchor", anchor).exit_code == 0
@@ -240,8 +240,8 @@ def test_an_account_whose_anchor_is_lost_says_so_wherever_it_is_shown(home: Path
     assert json.loads(run("account", "show", "hospital", "--json").output)["confirmed"]
     assert "NO ANCHOR" not in said(run("account", "list"))
     shutil.rmtree(home / "state")
-    told = json.loads(run("account", "list", "--json").output)["accounts"][0]
-    assert not told["confirmed"]
+    described = json.loads(run("account", "list", "--json").output)["accounts"][0]
+    assert not described["confirmed"]
     assert "(NO ANCHOR)" in said(run("account", "list"))
     assert "anchor of hospital is missing" in said(run("account", "show", "hospital"))
 
@@ -263,14 +263,14 @@ def test_an_older_account_is_written_off_and_says_so_for_ever(home: Path) -> Non
     assert "pcqr account adopt hospital --write-off" in said(run("account", "show", "hospital"))
     assert run("account", "adopt", "hospital").exit_code == 2
     assert "written off" in said(run("account", "adopt", "hospital", "--write-off"))
-    told = json.loads(run("account", "show", "hospital", "--verify", "--json").output)
-    assert [(each["written_off"], each["lost"]) for each in told["adoptions"]] == [(True, 1)]
-    assert told["left"]["epsilon"] == 0
+    described = json.loads(run("account", "show", "hospital", "--verify", "--json").output)
+    assert [(each["written_off"], each["lost"]) for each in described["adoptions"]] == [(True, 1)]
+    assert described["remaining"]["epsilon"] == 0
     assert "(adopted)" in said(run("account", "list"))
     words = said(run("account", "show", "hospital", "--plot", home / "account.svg"))
     assert "This assumes that the copy adopted on" in words
     assert "and all that remained is written off" in words
-    assert told["adoptions"][0]["host"] in words
+    assert described["adoptions"][0]["host"] in words
     assert "written off" in (home / "account.svg").read_text()
     again = said(run("account", "adopt", "hospital", "--write-off", "--json"))
     assert again.count('"written_off"') == 1

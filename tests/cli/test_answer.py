@@ -175,7 +175,7 @@ def test_a_halted_release_keeps_its_answers_and_says_so(files: Files) -> None:
     assert machine.exit_code == 3
     error = json.loads(machine.stdout)["error"]
     assert error["type"] == "BudgetExhausted"
-    assert error["left"]["unstable"] == 0
+    assert error["remaining"]["unstable"] == 0
     assert "answers" not in error
 
 
@@ -237,12 +237,16 @@ def test_a_dry_run_reads_no_value_and_spends_nothing(
 
 def test_a_dry_run_says_what_the_run_then_does(files: Files) -> None:
     options = ("--json", "--drop", "z", "--drop", "colour", "--algorithm", "universal", "--publish-after", "12")
-    told, done = (json.loads(files.bare("--seed", "1", *options, *extra).stdout) for extra in (("--dry-run",), ()))
-    assert (told["guarantee"], told["plan"]) == (done["guarantee"], done["plan"])
-    assert (told["records"], told["queries"], told["promise"]) == (done["records"], done["queries"], done["promise"])
-    assert told["cost"]["published"] <= done["counts"]["published"]
-    assert told["cost"]["is_certain"] is True
-    assert told["cost"]["epsilon"] == told["cost"]["delta"] == 0.0
+    described, done = (json.loads(files.bare("--seed", "1", *options, *extra).stdout) for extra in (("--dry-run",), ()))
+    assert (described["guarantee"], described["plan"]) == (done["guarantee"], done["plan"])
+    assert (described["records"], described["queries"], described["promise"]) == (
+        done["records"],
+        done["queries"],
+        done["promise"],
+    )
+    assert described["cost"]["published"] <= done["counts"]["published"]
+    assert described["cost"]["is_certain"] is True
+    assert described["cost"]["epsilon"] == described["cost"]["delta"] == 0.0
 
 
 def test_a_dry_run_counts_repeated_rows(files: Files) -> None:
@@ -350,8 +354,8 @@ def public(files: Files) -> tuple[str, str]:
 
 def test_trees_ask_questions_made_of_public_rows(files: Files, public: tuple[str, str]) -> None:
     options = ("--class", "trees", "--depth", "1", *public, "--seed", "1", "--epsilon", "20", "--accept-weak-guarantee")
-    told = files.bare(*options, "--dry-run")
-    assert told.exit_code == 0, told.output
+    described = files.bare(*options, "--dry-run")
+    assert described.exit_code == 0, described.output
     result = files.bare(*options, "--algorithm", "universal", "--json")
     assert result.exit_code == 0, result.output
     summary = json.loads(result.stdout)

@@ -41,8 +41,8 @@ def test_it_writes_what_it_writes_of_a_directory_and_goes_on(tmp_path: Path) -> 
         result = ask(f"{address}/clinic", tmp_path)
         assert result.exit_code == 0, result.output
         assert (tmp_path / "answers.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
-        told = json.loads(ask(f"{address}/clinic", tmp_path, "--json").output)
-        assert told["queries_answered"] == 300, "asking again asks nothing new"
+        described = json.loads(ask(f"{address}/clinic", tmp_path, "--json").output)
+        assert described["queries_answered"] == 300, "asking again asks nothing new"
         assert (tmp_path / "answers.csv").read_bytes() == (tmp_path / "here.csv").read_bytes(), "kinds as they were"
         written(tmp_path / "queries.csv", clinic(300, seed=1))
         result = ask(f"{address}/clinic", tmp_path)
@@ -134,10 +134,10 @@ def test_a_key_that_has_used_up_what_it_may_ask_leaves_rows_unanswered(
     assert "595 unanswered: the key has used up what it may ask" in in_words, "the release goes on for others"
     assert "Unanswered: 595 rows." in in_words, "of the whole file"
     assert result.exit_code == 3, result.output
-    told = json.loads(result.output)
-    assert told["counts"]["unanswered"] == 595
-    assert told["counts"]["repeated"] == 5
-    assert told["error"]["type"] == "QuotaSpent"
+    described = json.loads(result.output)
+    assert described["counts"]["unanswered"] == 595
+    assert described["counts"]["repeated"] == 5
+    assert described["error"]["type"] == "QuotaSpent"
     assert key not in result.output
 
 

@@ -26,7 +26,7 @@ COST = BatchCost(
     new=100,
     published=0,
     certain=5,
-    left=Usage(None, 5),
+    remaining=Usage(None, 5),
     beyond_plan=40,
     expected_unstable=1.0,
     chance_of_halting=0.1,
@@ -102,8 +102,8 @@ def test_so_it_is_on_a_server(home: Path) -> None:
             result = ask(place, home / "many.csv", "--overwrite", *more)
             assert result.exit_code == 2, result.output
             assert "expected to exhaust the release" in said(result)
-        told = json.loads(ask(place, home / "few.csv", *out, "--json").output)
-        assert told["queries_answered"] == 30
+        described = json.loads(ask(place, home / "few.csv", *out, "--json").output)
+        assert described["queries_answered"] == 30
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_so_it_is_on_a_server(home: Path) -> None:
     [
         ({}, False),
         ({"chance_of_exhausting": 0.5}, True),
-        ({"chance_of_exhausting": 1.0, "left": Usage(None, 0)}, False),
+        ({"chance_of_exhausting": 1.0, "remaining": Usage(None, 0)}, False),
         ({"chance_of_exhausting": None}, True),
         ({"chance_of_exhausting": None, "beyond_plan": 0}, False),
         ({"chance_of_exhausting": None, "certain": 100}, False),

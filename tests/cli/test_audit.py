@@ -63,14 +63,14 @@ def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: P
     """`make test` has its parts: every shipped case in tests/audit/exact, every bug in tests/audit/broken."""
     result = invoke(tmp_path, "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["passed"] is True
-    assert told["refuted"] == told["escaped"] == []
-    assert told["effort"]["name"] == "fast"
-    rows = {row["name"]: row for row in told["rows"]}
+    described = json.loads(result.stdout)
+    assert described["passed"] is True
+    assert described["refuted"] == described["escaped"] == []
+    assert described["effort"]["name"] == "fast"
+    rows = {row["name"]: row for row in described["rows"]}
     for bug in BROKEN:
         assert bug.caught_by in rows[bug.name]["flagged_by"]
-    shipped = [row for row in told["rows"] if row["part"] == "shipped"]
+    shipped = [row for row in described["rows"] if row["part"] == "shipped"]
     algorithms = ("StabilityTest", "OneSided", "Paper", "Relabel", "SubSamp", "AgPrivCl", "SSPP", "UnvPrivCl")
     linear = ("Step of a linear classifier", "Linear classifier beside a tree")
     for algorithm in (*algorithms, *linear, "Pilots", "Noisy max"):
@@ -81,8 +81,10 @@ def test_the_fast_audit_passes_what_is_shipped_and_catches_every_bug(tmp_path: P
         if row["name"].startswith(linear):
             assert all(each["exact"] <= each["claimed"] * (1 + 1e-9) for each in row["exact"]["renyi"])
             assert len(row["exact"]["renyi"]) > 3
-    assert math.fsum(row["audited"]["level"] for row in told["rows"] if row["audited"]) == pytest.approx(told["level"])
-    assert Path(told["picture"]).read_bytes().startswith(b"\x89PNG")
+    assert math.fsum(row["audited"]["level"] for row in described["rows"] if row["audited"]) == pytest.approx(
+        described["level"]
+    )
+    assert Path(described["picture"]).read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_small_audit_runs_from_the_cases_to_the_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,9 +102,9 @@ def test_a_small_audit_runs_from_the_cases_to_the_picture(tmp_path: Path, monkey
     monkeypatch.setattr(report, "BROKEN", bugs)
     result = invoke(tmp_path, "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert (told["passed"], told["refuted"], told["escaped"]) == (True, [], [])
-    rows = {row["name"]: row for row in told["rows"]}
+    described = json.loads(result.stdout)
+    assert (described["passed"], described["refuted"], described["escaped"]) == (True, [], [])
+    rows = {row["name"]: row for row in described["rows"]}
     assert list(rows) == [*(c.name for c in cases), *(s.name for s in subjects), *(b.name for b in bugs)]
     assert len(cases) == 3
     assert {bug.caught_by for bug in bugs} == {"exact", "statistical"}
@@ -111,8 +113,10 @@ def test_a_small_audit_runs_from_the_cases_to_the_picture(tmp_path: Path, monkey
     assert all(rows[case.name]["exact"] and rows[case.name]["audited"] for case in cases)
     assert len(rows[cases[-1].name]["exact"]["renyi"]) > 3
     assert rows[subjects[0].name]["audited"]["runs"] == FAST.runs
-    assert math.fsum(row["audited"]["level"] for row in told["rows"] if row["audited"]) == pytest.approx(told["level"])
-    assert Path(told["picture"]).read_bytes().startswith(b"\x89PNG")
+    assert math.fsum(row["audited"]["level"] for row in described["rows"] if row["audited"]) == pytest.approx(
+        described["level"]
+    )
+    assert Path(described["picture"]).read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_refuted_claim_is_reported_and_exits_with_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,16 +142,16 @@ def test_the_json_says_the_same_and_is_json(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     result = invoke(tmp_path, "--json", "--full")
     assert result.exit_code == 1
-    told = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    assert told["effort"]["name"] == "full"
-    assert told["picture"] is None
-    shipped, bug = told["rows"]
+    described = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert described["effort"]["name"] == "full"
+    assert described["picture"] is None
+    shipped, bug = described["rows"]
     assert (shipped["flagged_by"], shipped["expected"], shipped["as_expected"]) == (["statistical"], "pass", False)
     assert (bug["flagged_by"], bug["expected"], bug["as_expected"]) == (["exact"], "flagged", True)
     assert bug["exact"]["epsilon"] == "infinity"
     assert bug["audited"] is None
     assert bug["bug"]["source"] == BUG.source
-    assert told["refuted"] == ["shipped"]
+    assert described["refuted"] == ["shipped"]
 
 
 def test_a_bug_caught_by_the_wrong_auditor_has_escaped() -> None:
@@ -177,10 +181,10 @@ def test_a_shipped_mechanism_that_breaks_is_refuted(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(report, "shipped_cases", lambda **_: (broken,))
     monkeypatch.setattr(report, "shipped_subjects", lambda **_: [])
     monkeypatch.setattr(report, "BROKEN", ())
-    told = make_report(replace(FAST, runs=10, witness_runs=2000))
-    assert [row.name for row in told.refuted] == ["Shipped: broken"]
-    assert told.refuted[0].flagged_by == ("exact", "statistical")
-    assert not told.passed
+    described = make_report(replace(FAST, runs=10, witness_runs=2000))
+    assert [row.name for row in described.refuted] == ["Shipped: broken"]
+    assert described.refuted[0].flagged_by == ("exact", "statistical")
+    assert not described.passed
 
 
 def test_an_unusable_directory_is_refused(tmp_path: Path) -> None:

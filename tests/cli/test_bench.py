@@ -39,10 +39,10 @@ def results(out: Path) -> list[dict[str, Any]]:
 def test_a_comparison_and_one_of_its_rows_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ["--tables", "toy", "--epsilons", "0.5", "--methods", "tree", "--runs", "1", "--out", str(out)]
-    told = invoke(*words, "--method", "support.bench:Asked", "--queries", "30")
-    assert told.exit_code == 0
-    assert "| tree (ours) |" in told.stdout
-    assert "2 of 2: toy, ε = 0.5, support.bench:Asked, seed 0: " in told.stderr
+    described = invoke(*words, "--method", "support.bench:Asked", "--queries", "30")
+    assert described.exit_code == 0
+    assert "| tree (ours) |" in described.stdout
+    assert "2 of 2: toy, ε = 0.5, support.bench:Asked, seed 0: " in described.stderr
     tree, asked = results(out)
     assert tree["rows"] == 2_000
     assert (asked["rows"], asked["answered"]) == (30, 0.5)
@@ -60,10 +60,10 @@ def test_an_own_table_and_a_broken_method_in_json(tmp_path: Path) -> None:
     lines = [f"{row % 50},{'yes' if row % 50 > 20 else 'no'}" for row in range(400)]
     (tmp_path / "mine.csv").write_text("\n".join(["age,y", *lines]), encoding="utf-8")
     words = ["--table", str(tmp_path / "mine.csv"), "--label", "y", "--methods", "support.bench:Broken"]
-    told = invoke(*words, "--epsilons", "1", "--runs", "1", "--out", str(tmp_path / "out"), "--json")
-    assert told.exit_code == 0
-    assert json.loads(told.stdout)["failed"] == 1
-    assert "secret" not in told.output
+    described = invoke(*words, "--epsilons", "1", "--runs", "1", "--out", str(tmp_path / "out"), "--json")
+    assert described.exit_code == 0
+    assert json.loads(described.stdout)["failed"] == 1
+    assert "secret" not in described.output
     assert "- support.bench:Broken: RuntimeError" in (tmp_path / "out" / "table.md").read_text(encoding="utf-8")
 
 
@@ -89,9 +89,9 @@ def test_an_own_table_and_a_broken_method_in_json(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused_before_anything_runs(words: list[str], message: str, tmp_path: Path) -> None:
-    told = invoke(*words, "--out", str(tmp_path / "out"))
-    assert told.exit_code == 2
-    assert message in told.stderr
+    described = invoke(*words, "--out", str(tmp_path / "out"))
+    assert described.exit_code == 2
+    assert message in described.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -104,10 +104,10 @@ def test_methods_are_listed() -> None:
 
 def test_a_comparison_with_nothing_public_and_one_of_its_rows_again(tmp_path: Path) -> None:
     words = ["--tables", "toy", "--epsilons", "0.5", "--methods", "tree,gnmax", "--runs", "1", "--public-rows", "0"]
-    told = invoke(*words, "--out", str(tmp_path / "out"))
-    assert told.exit_code == 0
-    assert "Nothing is public but the columns and their kinds." in told.stdout
-    assert "- gnmax: needs public rows" in told.stdout
+    described = invoke(*words, "--out", str(tmp_path / "out"))
+    assert described.exit_code == 0
+    assert "Nothing is public but the columns and their kinds." in described.stdout
+    assert "- gnmax: needs public rows" in described.stdout
     tree, gnmax = results(tmp_path / "out")
     assert (tree["cell"]["public_rows"], gnmax["failed"]) == (0, "needs public rows")
     assert tree["accuracy"] > 0.8

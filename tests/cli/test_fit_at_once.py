@@ -86,7 +86,7 @@ SOURCES: dict[str, tuple[str, tuple[str, ...]]] = {
     "a folder": ("parts", ()),
     "a schema": ("f.csv", ("--schema", "schema.toml")),
     "public rows": ("f.csv", ("--public", "public.csv")),
-    "persons": ("persons.csv", ("--types", "age=number,job=text,born=date", "--person", "who")),
+    "persons": ("persons.csv", ("--types", "age=number,job=text,born=date", "--groups", "who")),
     "three labels": ("three.csv", (*TYPES, "--labels", "no,mild,bad")),
 }
 
@@ -160,8 +160,8 @@ def test_answers_alone_show_no_model(tables: Path, home: Path) -> None:
     asked = call("ask", home / "release", "--queries", tables / "queries.csv", "--out", home / "answers.csv")
     assert asked.exit_code == 0, asked.output
     assert json.loads(call("status", home / "release", "--json").output)["published"] is False
-    told = call("export", home / "release", "--out", home / "public", "--json")
-    assert json.loads(told.output)["published"] is False
+    described = call("export", home / "release", "--out", home / "public", "--json")
+    assert json.loads(described.output)["published"] is False
     assert not (home / "public" / "model").exists()
 
 
@@ -189,13 +189,13 @@ def test_a_dry_run_shows_the_plan_of_pcqr_publish_and_spends_nothing(
     Account.create("hospital", epsilon=1.0, delta=1e-5)
     name, options = SOURCES[source]
     charged = () if source == "persons" else ("--account", "hospital")  # that account is about records
-    told = []
+    described = []
     for command in ("fit", "publish"):
         needed = ("--private", name, "--label", "ill", "--epsilon", 0.4, "--delta", "1e-6", "--out", home / "out")
         result = call(command, *needed, *options, *charged, "--dry-run", "--json")
         assert result.exit_code == 0, result.output
-        told.append(json.loads(result.stdout))
-    assert told[0] == told[1]
+        described.append(json.loads(result.stdout))
+    assert described[0] == described[1]
     assert "nothing was spent or written" in said(fit(Path(name), home / "out", *options, "--dry-run"))
     assert Account.open("hospital").charges == ()
     assert not (home / "out").exists()

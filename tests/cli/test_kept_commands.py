@@ -70,9 +70,9 @@ def test_a_release_is_made_asked_shown_and_exported(files: Path) -> None:
     assert answers[0] == ["row", "label", "kind"]
     assert [row[1] for row in answers[1:6]] == ["well", "well", "ill", "ill", "well"]
     assert answers[5][2] == "repeated"
-    told = json.loads(call("status", files / "release", "--verify", "--json").output)
-    assert told["spent"]["queries"] == 5
-    assert told["ledger"]["verified"]
+    described = json.loads(call("status", files / "release", "--verify", "--json").output)
+    assert described["spent"]["queries"] == 5
+    assert described["ledger"]["verified"]
     assert call("status", files / "release").exit_code == 0
     assert call("export", files / "release", "--out", files / "public").exit_code == 0
     transcript = rows(files / "public" / "transcript.csv")
@@ -159,7 +159,7 @@ def test_after_a_halt_the_known_rows_of_a_batch_are_found_by_one_look(
     ages = [age for new in range(300) for age in (10 if new % 2 else 90, 100 + new)]
     _write(files / "mixed.csv", [("age",), *((age,) for age in ages)])
     turns = []
-    take = Ledger.turn
+    take = Ledger.transaction
 
     def counted(ledger: Ledger) -> Any:
         turns.append(ledger)
@@ -223,9 +223,9 @@ def test_the_classifier_of_a_universal_release_is_exported_where_it_is_shown(sho
     is_shown = shows == "classifier"
     assert json.loads(call("status", *where, "--json").output)["published"] is is_shown
     assert ("is published" if is_shown else "is not shown") in " ".join(call("status", *where).output.split())
-    told = call("export", *where, "--out", tmp_path / "public", "--json")
-    assert told.exit_code == 0, told.output
-    assert json.loads(told.output)["published"] is is_shown
+    described = call("export", *where, "--out", tmp_path / "public", "--json")
+    assert described.exit_code == 0, described.output
+    assert json.loads(described.output)["published"] is is_shown
     assert (tmp_path / "public" / "model").exists() is is_shown
     assert (tmp_path / "public" / "guarantee.json").exists()
 
@@ -257,10 +257,10 @@ def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path
     before = sorted(files.glob("*"))
     result = call(*words, "--account", "hospital", "--dry-run")
     assert result.exit_code == 0, result.output
-    told = " ".join(result.output.split())
-    assert "of m = 300 planned queries are expected to be answered" in told
-    assert "nothing was spent or written" in told
-    assert "hospital has room for it" in told
+    described = " ".join(result.output.split())
+    assert "of m = 300 planned queries are expected to be answered" in described
+    assert "nothing was spent or written" in described
+    assert "hospital has room for it" in described
     facts = json.loads(call(*words, "--account", "hospital", "--dry-run", "--json").output)
     assert facts["dry_run"] is True
     assert 0 < facts["expected_answers"] <= 300
@@ -270,8 +270,8 @@ def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path
     made = json.loads(call(*words, "--account", "hospital", "--json").output)
     assert made["plan"]["guarantee"].pop("is_charged") is True, "by now"
     assert made["plan"] == facts["plan"], "the plan is the one that a run without it has"
-    told = " ".join(call(*words[:-1], files / "other", "--account", "hospital", "--dry-run").output.split())
-    assert "hospital has NO room for it" in told
+    described = " ".join(call(*words[:-1], files / "other", "--account", "hospital", "--dry-run").output.split())
+    assert "hospital has NO room for it" in described
 
 
 def test_a_release_of_few_answers_is_warned_of_with_what_says_so_beforehand(files: Path) -> None:
@@ -279,9 +279,9 @@ def test_a_release_of_few_answers_is_warned_of_with_what_says_so_beforehand(file
     for more, said in ((("--dry-run",), "publish a classifier instead"), ((), "pcqr fit --dry-run")):
         numbers = ("--epsilon", "0.5", "--planned-queries", 3_000, "--vote", "stability", "--algorithm", "agnostic")
         result = call(*words, *numbers, "--out", files / "release", *more)
-        told = " ".join(result.output.split())
-        assert "are expected to be answered" in told
-        assert said in told
+        described = " ".join(result.output.split())
+        assert "are expected to be answered" in described
+        assert said in described
 
 
 def test_what_is_exported_has_the_columns_of_the_queries(files: Path) -> None:
@@ -463,19 +463,19 @@ def test_an_older_copy_comes_back_with_everything_written_off_and_says_so_for_ev
     assert [row[1] for row in rows(files / "answers.csv")] == [row[1] for row in before]
     assert ask(files, *at, queries="more.csv", out="again.csv").exit_code == 3
     assert [row[2] for row in rows(files / "again.csv")[1:]] == ["unanswered"] * 2
-    told = json.loads(call("status", files / "release", *at, "--verify", "--json").output)
-    (adoption,) = told["adoptions"]
-    assert (told["written_off"], adoption["written_off"], adoption["lost"] > 0) == (True, True, True)
+    described = json.loads(call("status", files / "release", *at, "--verify", "--json").output)
+    (adoption,) = described["adoptions"]
+    assert (described["written_off"], adoption["written_off"], adoption["lost"] > 0) == (True, True, True)
     assert adoption["user"] is not None
     assert adoption["host"] is not None
-    assert "This assumes that the copy adopted on" in told["promise"]
-    assert any(text.startswith("the copy adopted on") for text in told["guarantee"]["assumptions"])
-    assert told["plan"]["guarantee"] == told["guarantee"]
+    assert "This assumes that the copy adopted on" in described["promise"]
+    assert any(text.startswith("the copy adopted on") for text in described["guarantee"]["assumptions"])
+    assert described["plan"]["guarantee"] == described["guarantee"]
     shown = " ".join(call("status", files / "release", *at).output.split())
     assert "it was written off, and repeats its logged answers alone" in shown
     assert adoption["host"] in shown
     exported = json.loads(call("export", files / "release", *at, "--out", files / "public", "--json").output)
-    assert exported["adoptions"] == told["adoptions"]
+    assert exported["adoptions"] == described["adoptions"]
     guarantee = (files / "public" / "guarantee.json").read_text()
     assert "the copy adopted on" in guarantee
     assert adoption["host"] not in guarantee, "what is handed on does not say who it was"
@@ -486,9 +486,9 @@ def test_status_and_fit_say_where_the_anchor_is_and_warn_where_it_would_be_resto
 ) -> None:
     words = ("fit", "--private", files / "private.csv", "--label", "state", *FIT, "--out")
     made = call(*words, files / "release")
-    told = json.loads(call("status", files / "release", "--json").output)
-    anchor = files / "state" / "anchors" / told["ledger"]["identity"]
-    assert (told["ledger"]["anchor"], told["ledger"]["anchor_apart"]) == (str(anchor), False)
+    described = json.loads(call("status", files / "release", "--json").output)
+    anchor = files / "state" / "anchors" / described["ledger"]["identity"]
+    assert (described["ledger"]["anchor"], described["ledger"]["anchor_apart"]) == (str(anchor), False)
     for result in (made, call("status", files / "release")):
         assert " ".join(result.stderr.split()).startswith("Warning: the anchor ")
         assert result.stderr.count("Warning") == 1
@@ -497,8 +497,8 @@ def test_status_and_fit_say_where_the_anchor_is_and_warn_where_it_would_be_resto
     monkeypatch.setattr("pcqr.durable.ledger.ledger.on_one_volume", lambda *_: False)
     for result in (call(*words, files / "apart"), call("status", files / "release")):
         assert (result.exit_code, result.stderr) == (0, "")
-    told = json.loads(call("status", files / "release", "--json").output)
-    assert told["ledger"]["anchor_apart"]
+    described = json.loads(call("status", files / "release", "--json").output)
+    assert described["ledger"]["anchor_apart"]
 
 
 @pytest.mark.parametrize("command", ["status", "ask", "serve", "account"])
@@ -527,8 +527,8 @@ def test_a_wrong_password_of_a_database_is_called_that_and_not_shown(
         "account": ("account", "show", address),
     }
     result = call(*words[command])
-    told = " ".join(result.output.split())
+    described = " ".join(result.output.split())
     assert result.exit_code != 0
-    assert "the password is wrong, or the server does not know this user" in told, told
-    assert "PGPASSWORD" in told
-    assert "swordfish" not in told
+    assert "the password is wrong, or the server does not know this user" in described, described
+    assert "PGPASSWORD" in described
+    assert "swordfish" not in described

@@ -83,8 +83,8 @@ def test_the_limits_of_a_key_are_changed_one_at_a_time(home: Path) -> None:
     found = ring.asker(key)
     assert found is not None
     assert (found.allowance.queries, found.allowance.unstable, found.role) == (150, 5, "asker"), "a server notices"
-    told = json.loads(run("limit", "ward-7", "--queries", "any", "--unstable", 0, "--json").output)["key"]
-    assert (told["queries"], told["unstable"]) == (None, 0)
+    described = json.loads(run("limit", "ward-7", "--queries", "any", "--unstable", 0, "--json").output)["key"]
+    assert (described["queries"], described["unstable"]) == (None, 0)
     for wrong in ("-1", "many", "1.5", "", 2**63, "9" * 30):
         assert run("limit", "ward-7", "--queries", wrong).exit_code == 2
     assert run("limit", "ward-7").exit_code == 2

@@ -61,8 +61,8 @@ def test_tracebacks_stay_plain() -> None:
 def test_help_is_filled_to_the_width_of_the_terminal(name: str) -> None:
     """A line that ends early ends a paragraph: no lone words where the source happens to break."""
     said = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "80"}).output
-    told = [line.strip() for line in said.partition("╭")[0].splitlines()]
-    for line, below in itertools.pairwise(told):
+    described = [line.strip() for line in said.partition("╭")[0].splitlines()]
+    for line, below in itertools.pairwise(described):
         assert not line or not below or len(f"{line} {below.split()[0]}") > 70, f"{line}\n{below}"
 
 

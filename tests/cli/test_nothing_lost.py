@@ -308,14 +308,14 @@ def test_a_second_start_says_what_is_there_and_what_going_on_costs(home: Path) -
 
 
 @pytest.mark.parametrize(("torn", "told"), [("", ""), ("3,", ", and a torn line that does not count")])
-def test_what_a_stopped_run_left_is_not_overwritten_unasked(home: Path, torn: str, told: str) -> None:
+def test_what_a_stopped_run_left_is_not_overwritten_unasked(home: Path, torn: str, described: str) -> None:
     part = home / "answers.csv.part.csv"
     part.write_text(f"row,label,kind\n1,0,stable\n2,0,stable\n{torn}")
-    left = part.read_bytes()
+    remaining = part.read_bytes()
     result = answer(home)
     assert result.exit_code == 2
-    assert f"{part} exists: 2 answers that a run gave before it was stopped{told}. A new run" in result.stderr
-    assert part.read_bytes() == left
+    assert f"{part} exists: 2 answers that a run gave before it was stopped{described}. A new run" in result.stderr
+    assert part.read_bytes() == remaining
     assert answer(home, "--overwrite").exit_code == 0
     assert not part.exists()
 

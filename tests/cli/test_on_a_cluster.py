@@ -75,12 +75,12 @@ def test_connections_are_closed_when_the_command_ends(files: Files, monkeypatch:
     ],
 )
 def test_what_cannot_be_is_refused(
-    files: Files, options: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+    files: Files, options: tuple[str, ...], described: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connecting, "ANSWERS_WITHIN", 0.3)
     result = files.publish("--labels", "no,yes", *options, suffix=".parquet")
     assert result.exit_code == 2
-    assert told in " ".join(result.output.split())
+    assert described in " ".join(result.output.split())
     assert not (files.directory / "model").exists()
 
 

@@ -100,8 +100,8 @@ def test_too_little_to_learn_from_is_said() -> None:
     assert "Take n ≥ 574 at this ε, or ε ≥ 0.2 at this n." in text
     assert text.index("But: n·ε = 30") < text.index("pcqr publish")
     assert "with n·ε = 30 " in text
-    told = json.loads(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1", "--json").output)["advice"]
-    assert told["shortfall"].startswith("n·ε = 30 is too small")
+    described = json.loads(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1", "--json").output)["advice"]
+    assert described["shortfall"].startswith("n·ε = 30 is too small")
 
 
 @given(situations)
@@ -166,12 +166,14 @@ def test_a_dimension_alone_has_no_command() -> None:
 
 
 def test_what_is_bought_is_in_the_object(answer: dict[str, Any]) -> None:
-    told = answer["advice"]["bought"]
-    assert (told["public_grid"], told["cuts_a_number"]) == (False, 7)
-    assert set(told["shares_of_mu"]) == {"cuts", "counts", "categories"}
-    assert told["left"] ** 2 + sum(share**2 for share in told["shares_of_mu"].values()) == pytest.approx(1.0)
+    described = answer["advice"]["bought"]
+    assert (described["public_grid"], described["cuts_a_number"]) == (False, 7)
+    assert set(described["shares_of_mu"]) == {"cuts", "counts", "categories"}
+    assert described["remaining"] ** 2 + sum(share**2 for share in described["shares_of_mu"].values()) == pytest.approx(
+        1.0
+    )
     grid = json.loads(invoke("--n", "700", "--epsilon", "1", "--json").output)["advice"]["bought"]
-    assert grid == {"public_grid": True, "cuts_a_number": 0, "shares_of_mu": {}, "left": 1.0}
+    assert grid == {"public_grid": True, "cuts_a_number": 0, "shares_of_mu": {}, "remaining": 1.0}
     assert json.loads(invoke(*ASKED, "--public", "30", "--json").output)["advice"]["bought"] is None
 
 

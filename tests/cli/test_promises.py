@@ -13,12 +13,12 @@ from pcqr.releases.words import plan_facts, promise
 
 def test_a_promise_is_about_the_unit() -> None:
     stated = Guarantee(1.0, 1e-6)
-    told = (
+    described = (
         "If any one of the 1,000 private records were different, no set of outcomes of this release would become more "
     )
-    assert promise(stated, 1000) == f"{told}than e^1 = 2.72 times as likely, plus a probability of 1e-06."
-    person = promise(replace(stated, unit=Unit.person(4)), 1000)
-    assert person.startswith("If the rows (at most 4) of any one of the 1,000 persons were different, no ")
+    assert promise(stated, 1000) == f"{described}than e^1 = 2.72 times as likely, plus a probability of 1e-06."
+    user = promise(replace(stated, unit=Unit.user(4)), 1000)
+    assert user.startswith("If the rows (at most 4) of any one of the 1,000 persons were different, no ")
 
 
 def test_json_says_the_adjacency_in_words() -> None:

@@ -49,7 +49,7 @@ def publish(home: Path, *options: str, epsilon: float = 1.0, dry: bool = True) -
     return CliRunner().invoke(app, spending(["publish", *files, *asked]))
 
 
-def told(result: Result) -> dict[str, Any]:
+def described(result: Result) -> dict[str, Any]:
     assert result.exit_code == 0, result.output
     facts: dict[str, Any] = json.loads(result.stdout)
     assert facts["dry_run"] is True
@@ -116,7 +116,7 @@ def context_of(predicates: int, features: int = 2) -> Context:
 
 
 def test_pilots_are_told_step_by_step(home: Path) -> None:
-    facts = told(publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=200.0))
+    facts = described(publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=200.0))
     first, second, comparison, options = check_steps(facts, context_of(1))
     assert isinstance(comparison, ComparisonStage)
     assert isinstance(options, Branch)
@@ -130,7 +130,7 @@ def test_pilots_are_told_step_by_step(home: Path) -> None:
 
 
 def test_a_tree_and_what_is_beside_it_are_told(home: Path) -> None:
-    facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=9.0))
+    facts = described(publish(home, "--delta", "1e-6", "--json", epsilon=9.0))
     draw, linear = check_steps(facts, context_of(40))
     assert isinstance(draw, DrawStage)
     assert isinstance(linear, LinearStage)
@@ -142,7 +142,7 @@ def test_a_tree_and_what_is_beside_it_are_told(home: Path) -> None:
 def test_empirical_bayes_is_told_where_public_rows_make_it_possible(home: Path) -> None:
     rows = np.random.default_rng(3).normal(size=(200, 2))
     write_table(home / "public.csv", {name: rows[:, place].tolist() for place, name in enumerate("ab")})
-    facts = told(publish(home, "--delta", "1e-6", "--json", epsilon=7.0))
+    facts = described(publish(home, "--delta", "1e-6", "--json", epsilon=7.0))
     _, linear = check_steps(facts, context_of(30))
     assert isinstance(linear, LinearStage)
     assert linear.is_empirical_bayes
@@ -154,7 +154,8 @@ def test_the_work_of_trees_counts_where_one_is_drawn(home: Path) -> None:
     assert isinstance(trees, DecisionTrees)
     drawn = trees.cost(RECORDS, trees.depth_for(RECORDS))
     both, single = (
-        told(publish(home, "--delta", "1e-6", "--method", name, "--json", epsilon=9.0)) for name in ("auto", "linear")
+        described(publish(home, "--delta", "1e-6", "--method", name, "--json", epsilon=9.0))
+        for name in ("auto", "linear")
     )
     stages: Any = (restored(both["plan"]["stage"]).stages[1], restored(single["plan"]["stage"]))  # type: ignore[attr-defined]
     beside, by_itself = (work_of(stage) for stage in stages)
@@ -168,7 +169,7 @@ def work_of(stage: LinearStage) -> float:
 
 
 def test_of_two_options_the_longer_one_counts(home: Path) -> None:
-    facts = told(publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=200.0))
+    facts = described(publish(home, "--delta", "1e-6", "--method", "linear", "--json", epsilon=200.0))
     first, second, _, branch = restored(facts["plan"]["stage"]).stages  # type: ignore[attr-defined]
 
     longest = max(branch.options, key=lambda option: option.effort)
@@ -178,9 +179,9 @@ def test_of_two_options_the_longer_one_counts(home: Path) -> None:
 
 def test_where_nothing_can_be_learned_it_is_said_and_the_run_warns_once(home: Path) -> None:
     said = "n·ε = 20 is too small to learn from 20 predicates and 2 classes: expect no more than the most common label."
-    facts = told(publish(home, "--json", epsilon=0.02))
+    facts = described(publish(home, "--json", epsilon=0.02))
     assert facts["parts"]["expected"].startswith(said)
-    assert "expected" not in told(publish(home, "--json", epsilon=0.03))["parts"]
+    assert "expected" not in described(publish(home, "--json", epsilon=0.03))["parts"]
     result = publish(home, "--seed", "1", epsilon=0.02, dry=False)
     assert result.exit_code == 0, result.output
     assert " ".join(result.output.split()).count(said) == 1
@@ -210,7 +211,7 @@ def test_what_may_come_out_is_tried_out(home: Path, monkeypatch: pytest.MonkeyPa
         return texts(model)
 
     monkeypatch.setattr(PublishedModel, "texts", heard)
-    stage = restored(told(publish(home, "--delta", "1e-6", "--json", epsilon=epsilon))["plan"]["stage"])
+    stage = restored(described(publish(home, "--delta", "1e-6", "--json", epsilon=epsilon))["plan"]["stage"])
     linears = [model.hypothesis.feature_map for model in tried if isinstance(model.hypothesis, LinearClassifier)]
     beside = [features for features in linears if features.tree is not None]
     assert (len(tried), len(linears), len(beside)) == (2 * maps, 2 * maps, maps)
@@ -220,7 +221,7 @@ def test_what_may_come_out_is_tried_out(home: Path, monkeypatch: pytest.MonkeyPa
         assert len(list(predicates_of(features.tree))) == len(tried[0].provenance.predicates or ())
         assert (features.size, features.count, features.depth) == (linear.dense, linear.ferns, linear.depth)
     tried.clear()
-    told(publish(home, "--delta", "1e-6", "--method", "tree", "--json", epsilon=epsilon))
+    described(publish(home, "--delta", "1e-6", "--method", "tree", "--json", epsilon=epsilon))
     assert [type(model.hypothesis) for model in tried] == [DecisionTree]
 
 
@@ -228,7 +229,7 @@ def test_what_is_told_is_what_is_done(home: Path) -> None:
     """The plan of the dry run is that of the run, to the last digit."""
     dense = ("--delta", "1e-6", "--method", "linear", "--features", "dense")
     for epsilon, options in ((1.0, ()), (1.0, ("--delta", "1e-6")), (4.0, ("--delta", "1e-6")), (1.0, dense)):
-        facts = told(publish(home, *options, "--seed", "1", "--json", "--overwrite", epsilon=epsilon))
+        facts = described(publish(home, *options, "--seed", "1", "--json", "--overwrite", epsilon=epsilon))
         done = publish(home, *options, "--seed", "1", "--json", "--overwrite", dry=False, epsilon=epsilon)
         assert done.exit_code == 0, done.output
         made = json.loads(done.stdout)

@@ -218,7 +218,7 @@ def test_kills_at_random_instants_leave_whole_files_or_none(home: Path) -> None:
 def test_a_long_draw_is_announced_from_public_numbers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "steps" not in publish(home).stderr
     monkeypatch.setattr("pcqr.cli.dry_run.LONG", 0.0)
-    told = " ".join(publish(home, "--overwrite").stderr.split())
-    assert told.startswith("To publish: a draw from decision trees of depth 1 over 20 predicates; then noisy ")
-    assert "--depth makes it shorter" in told
+    described = " ".join(publish(home, "--overwrite").stderr.split())
+    assert described.startswith("To publish: a draw from decision trees of depth 1 over 20 predicates; then noisy ")
+    assert "--depth makes it shorter" in described
     assert publish(home, "--overwrite", "--json").stderr == ""

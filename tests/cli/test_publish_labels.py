@@ -79,6 +79,6 @@ def test_words_for_labels_from_end_to_end(
     assert all(f"`{name}`" in card for name in names)
     if "since" in table:
         table["since"] = np.array(table["since"], dtype="datetime64[D]").astype(np.float64).tolist()
-    labels, told = run(opened(tmp_path / "model" / "model.onnx"), rows_of(table, range(PUBLIC)))
+    labels, described = run(opened(tmp_path / "model" / "model.onnx"), rows_of(table, range(PUBLIC)))
     assert list(labels) == list(found["label"])
-    assert np.allclose(told, probabilities)
+    assert np.allclose(described, probabilities)

@@ -61,13 +61,13 @@ def test_a_file_and_its_kinds_are_enough(name: str, files: Path, tmp_path: Path)
 
 
 def test_a_dry_run_looks_at_no_record(files: Path, tmp_path: Path) -> None:
-    told = [
+    described = [
         publish(files / "f.csv", tmp_path / "model", "--dry-run", "--json", *TYPES),
         publish(files / "f.parquet", tmp_path / "model", "--dry-run", "--json"),
     ]
-    assert all(result.exit_code == 0 for result in told), told[0].output
-    assert plan_of(told[0]) == plan_of(told[1])
-    assert PredicatesStage.__name__.removesuffix("Stage").lower() in told[0].stdout.lower()
+    assert all(result.exit_code == 0 for result in described), described[0].output
+    assert plan_of(described[0]) == plan_of(described[1])
+    assert PredicatesStage.__name__.removesuffix("Stage").lower() in described[0].stdout.lower()
     assert not (tmp_path / "model").exists()
 
 
@@ -107,8 +107,8 @@ def test_a_folder_gives_the_model_of_the_table_in_memory(files: Path, folder: Pa
 
 
 def test_a_folder_is_announced_by_public_numbers(folder: Path, tmp_path: Path) -> None:
-    told = json.loads(publish(folder, tmp_path / "model", "--dry-run", "--json").stdout)
-    assert "GB on disk" in told["parts"]["scratch"]
+    described = json.loads(publish(folder, tmp_path / "model", "--dry-run", "--json").stdout)
+    assert "GB on disk" in described["parts"]["scratch"]
     assert not (tmp_path / "model").exists()
     said = " ".join(publish(folder, tmp_path / "model", "--drop", "wages").output.split())
     assert "--drop must be the name of a column" in said

@@ -132,7 +132,7 @@ def test_a_private_file_is_not_public(files: Files) -> None:
 
 
 def test_persons_in_a_folder_are_refused_with_a_remedy(files: Files) -> None:
-    assert "put its rows into one .parquet file" in refused(files, "--person", "x")
+    assert "put its rows into one .parquet file" in refused(files, "--groups", "x")
 
 
 def test_a_full_disk_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,15 +286,15 @@ def test_nothing_is_written_into_the_private_folder(
     said = [part for pair in (given | {option: place}).items() for part in pair]
     result = CliRunner().invoke(app, spending([command, *said, *([] if command == "fit" else ["--overwrite"])]))
     assert result.exit_code == 2, result.output
-    told = " ".join(result.output.split())
-    assert f"{option} must be a place outside folder, which is read" in told
+    described = " ".join(result.output.split())
+    assert f"{option} must be a place outside folder, which is read" in described
     assert contents(files) == before
 
 
 @pytest.mark.parametrize(("option", "value"), [("--scratch", "."), ("--workers", "1"), ("--scheduler", "local")])
 def test_options_of_parts_are_refused_for_persons(files: Files, option: str, value: str) -> None:
-    said = refused(files, "--person", "x", option, value, private="train.parquet")
-    assert f"{option} must be left out with --person" in said
+    said = refused(files, "--groups", "x", option, value, private="train.parquet")
+    assert f"{option} must be left out with --groups" in said
 
 
 def test_a_missing_tmpdir_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

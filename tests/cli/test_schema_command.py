@@ -17,7 +17,7 @@ from pcqr.cli.main import app
 from pcqr.cli.stopping import Stopped
 from pcqr.datasets import read_table, write_table
 from pcqr.errors import ParameterError
-from pcqr.privacy.unit import PERSON
+from pcqr.privacy.unit import USER
 from pcqr.release import Account
 
 ROWS: dict[str, list[Any]] = {
@@ -81,8 +81,8 @@ def test_identifiers_and_free_text_are_pointed_out_and_remembered(tmp_path: Path
     schema = Schema.from_toml(tmp_path / "schema.toml")
     assert schema.near_unique == ("the notes", "number")
     assert schema.columns[4].categories == ()
-    told = json.loads(make(tmp_path, "--json", "--drop", "number").stdout)
-    assert told["near_unique"] == ["the notes"]
+    described = json.loads(make(tmp_path, "--json", "--drop", "number").stdout)
+    assert described["near_unique"] == ["the notes"]
 
 
 def test_json_for_machines(public: Path) -> None:
@@ -202,11 +202,15 @@ def test_persons_are_asked_for_one_row_each(private: Path, file: str) -> None:
     table = PRIVATE | {"who": ids}
     write_table(private / file, table)
     given = TYPES if file == "private.csv" else ()
-    dry = release(private, "--person", "who", "--dry-run", "--json", file=file, given=given)
+    dry = release(private, "--groups", "who", "--dry-run", "--json", file=file, given=given)
     assert dry.exit_code == 0, dry.output
-    told = json.loads(dry.stdout)
-    assert (told["records"], told["plan"]["records"], told["plan"]["numeric"]) == (RECORDS // 2, RECORDS // 2, 1)
-    result = release(private, "--person", "who", "--seed", "3", file=file, given=given)
+    described = json.loads(dry.stdout)
+    assert (described["records"], described["plan"]["records"], described["plan"]["numeric"]) == (
+        RECORDS // 2,
+        RECORDS // 2,
+        1,
+    )
+    result = release(private, "--groups", "who", "--seed", "3", file=file, given=given)
     assert result.exit_code == 0, result.output
     types = {"age": "numeric", "job": "categorical"}
     read = read_table(private / file)
@@ -214,16 +218,16 @@ def test_persons_are_asked_for_one_row_each(private: Path, file: str) -> None:
     written = Schema.from_toml(private / "schema.toml")
     assert written == expected
     assert written.guarantee is not None
-    assert written.guarantee.unit == PERSON
+    assert written.guarantee.unit == USER
     bad = ["", *ids[1:]]
     write_table(private / "bad.csv", table | {"who": bad})
     other = ("--out", str(private / "other.toml"))
-    refused = release(private, "--person", "who", *other, file="bad.csv")
+    refused = release(private, "--groups", "who", *other, file="bad.csv")
     assert refused.exit_code == 2
     assert "person column 'who'" in said(refused)
     (private / "folder").mkdir()
     write_table(private / "folder" / "0.parquet", table)
-    in_parts = release(private, "--person", "who", *other, file="folder", given=())
+    in_parts = release(private, "--groups", "who", *other, file="folder", given=())
     assert "put its rows into one .parquet file" in said(in_parts)
 
 
@@ -253,8 +257,8 @@ def test_a_dry_run_reads_no_cell(private: Path) -> None:
         (("--drop", "tall"), "--drop must be"),
         (("--types", "job=words"), "--types must be"),
         (("--types", "wages=number"), "--types must be"),
-        (("--person", "nobody"), "--person must be the name of a column"),
-        (("--person", "income"), "--person must be the name of a column"),
+        (("--groups", "nobody"), "--groups must be the name of a column"),
+        (("--groups", "income"), "--groups must be the name of a column"),
         (("--most-categories", "5"), "--most-categories must be left out"),
         (("--out", "schema.yaml"), "--out must be a name that ends in .toml or .json"),
         (("--seed", "1"), "--seed must be left out with --account"),
@@ -301,9 +305,9 @@ def test_a_schema_that_cannot_be_written_is_printed(private: Path, monkeypatch: 
     account = Account.create("hospital", epsilon=2.5, delta=1e-5)
     result = release(private, "--account", "hospital", "--json")
     assert result.exit_code == 1
-    told = json.loads(result.output)
-    assert Schema.from_dict(told["schema"]).charge == f"{account.id}-1"
-    assert "ε = 1 and δ = 1e-06 is spent, charged to the account hospital" in told["error"]["message"]
+    described = json.loads(result.output)
+    assert Schema.from_dict(described["schema"]).charge == f"{account.id}-1"
+    assert "ε = 1 and δ = 1e-06 is spent, charged to the account hospital" in described["error"]["message"]
 
 
 def test_what_ends_a_private_run_says_what_was_spent(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:

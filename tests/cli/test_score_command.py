@@ -105,13 +105,13 @@ def test_a_dry_run_says_what_to_expect(files: Path) -> None:
     assert 0.03 < facts["expected_error"] < 0.05
     assert "fitted on" in facts["assumptions"][0]
     assert "accuracy to ± 0.0" in said(score(files, "--dry-run"))
-    persons = json.loads(score(files, "--person", "id", "--dry-run", "--json", drop=False).output)
-    assert persons["records"] == RECORDS // 2
-    assert "person" in persons["guarantee"]["adjacency"]
+    user_level = json.loads(score(files, "--groups", "id", "--dry-run", "--json", drop=False).output)
+    assert user_level["records"] == RECORDS // 2
+    assert "user" in user_level["guarantee"]["adjacency"]
 
 
 def test_persons(files: Path) -> None:
-    result = score(files, "--person", "id", "--json", "--seed", 0, drop=False)
+    result = score(files, "--groups", "id", "--json", "--seed", 0, drop=False)
     assert result.exit_code == 0, result.output
     facts = json.loads(result.output)
     assert facts["records"] == RECORDS // 2
@@ -127,7 +127,7 @@ def test_persons(files: Path) -> None:
         (("--bins", "10"), "--bins must be None"),
         (("--drop", "tall"), "--drop must be"),
         (("--label", "wages"), "--label must be"),
-        (("--person", "nobody"), "--person must be"),
+        (("--groups", "nobody"), "--groups must be"),
         (("--epsilon", "40"), "--accept-weak-guarantee"),
         (("--private", "nowhere.csv"), "--private must be"),
         (("--out", "held-out.csv"), "--out must be"),
@@ -164,9 +164,9 @@ def test_a_score_that_cannot_be_written_is_printed(files: Path, monkeypatch: pyt
     account = Account.create("hospital", epsilon=1.5, delta=1e-6)
     result = score(files, "--out", files / "score.json", "--account", "hospital", "--json")
     assert result.exit_code == 1
-    told = json.loads(result.output)
-    assert told["score"]["records"] == RECORDS
-    assert "ε = 1 is spent, charged to the account hospital" in told["error"]["message"]
+    described = json.loads(result.output)
+    assert described["score"]["records"] == RECORDS
+    assert "ε = 1 is spent, charged to the account hospital" in described["error"]["message"]
     assert len(account.charges) == 1
 
 
@@ -176,7 +176,7 @@ def test_what_ends_a_run_before_the_draw_says_that_nothing_was_spent(
     def gone(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(command, "persons_of", gone)
+    monkeypatch.setattr(command, "units_of", gone)
     result = score(files)
     assert result.exit_code == 4
     assert "Nothing was spent" in said(result)

@@ -30,9 +30,11 @@ pytestmark = pytest.mark.usefixtures("home")
 @pytest.fixture
 def files(home: Path) -> Path:
     x = np.random.default_rng(0).random(RECORDS)
-    persons = np.arange(RECORDS) // 2
+    user_level = np.arange(RECORDS) // 2
     write_table(home / "train.csv", {"x": x.tolist(), "y": (x > 0.4).astype(int).tolist()})
-    write_table(home / "persons.csv", {"x": x.tolist(), "y": (x > 0.4).astype(int).tolist(), "who": persons.tolist()})
+    write_table(
+        home / "persons.csv", {"x": x.tolist(), "y": (x > 0.4).astype(int).tolist(), "who": user_level.tolist()}
+    )
     write_table(home / "queries.csv", {"x": [0.1, 0.9, 0.2]})
     Schema((Column("x", bounds=(0, 1)),)).to_toml(home / "schema.toml")
     return home
@@ -119,9 +121,9 @@ def test_so_is_a_delta_from_one_over_n_on(
         assert result.exit_code == 2, result.output
         assert f"not below 1/n for n = {RECORDS:,}" in said(result)
     assert run(files, command, "--dry-run", "--accept-weak-guarantee", delta=delta).exit_code == 0
-    persons = ("--private", files / "persons.csv", "--person", "who", "--algorithm", "subsamp", "--no-account")
+    user_level = ("--private", files / "persons.csv", "--groups", "who", "--algorithm", "subsamp", "--no-account")
     forbid_draws(monkeypatch)
-    result = run(files, command, *persons, delta=1.5 * 2 / RECORDS)
+    result = run(files, command, *user_level, delta=1.5 * 2 / RECORDS)
     assert result.exit_code == 2
     assert f"not below 1/n for n = {RECORDS // 2:,}" in said(result), "n counts persons"
     assert not account.charges
@@ -156,15 +158,15 @@ def test_a_dry_run_says_what_would_be_left_and_exits_with_2_where_it_would_be_re
     facts = json.loads(run(files, command, "--dry-run", "--account", "hospital", "--json").output)
     assert facts["dry_run"] is True
     assert facts["account"]["fits"] is True
-    assert facts["account"]["left_after"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
+    assert facts["account"]["remaining_after"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
     account.charge(Guarantee(2.0), "y")
     second = run(files, command, "--dry-run", "--account", "hospital")
     assert second.exit_code == 2
     assert "hospital has NO room for it" in said(second)
     assert "The run would be refused. The account hospital has no room for this release." in said(second)
-    told = run(files, command, "--dry-run", "--account", "hospital", "--json")
-    assert told.exit_code == 2
-    facts = json.loads(told.output)
+    described = run(files, command, "--dry-run", "--account", "hospital", "--json")
+    assert described.exit_code == 2
+    facts = json.loads(described.output)
     assert facts["account"]["fits"] is False
     assert facts["error"]["type"] == "AccountExhausted"
     assert len(account.charges) == 2

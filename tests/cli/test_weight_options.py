@@ -113,12 +113,12 @@ def test_a_dry_run_has_the_plan(folder: Path, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
 def test_what_cannot_be_used_is_refused(
-    folder: Path, tmp_path: Path, options: list[str], told: str, dry: list[str]
+    folder: Path, tmp_path: Path, options: list[str], described: str, dry: list[str]
 ) -> None:
     drop = [] if "--weight-column" in options else ["--drop", "w"]
     result = run(*common(folder, tmp_path / "model", *drop, *options, *dry))
     assert result.exit_code == 2
-    assert told in " ".join(result.output.split())
+    assert described in " ".join(result.output.split())
     assert not (tmp_path / "model" / "model.json").exists()
 
 

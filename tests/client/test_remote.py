@@ -21,7 +21,7 @@ import pcqr
 from pcqr import Answer, BudgetExhausted, DataError
 from pcqr.client.errors import BadReply, KeyInClear, NotAdmitted, NotConfirmed, QuotaSpent, ServiceError
 from pcqr.client.remote import row_of
-from pcqr.errors import Halted, MissingExtra, ParameterError
+from pcqr.errors import Exhausted, MissingExtra, ParameterError
 from pcqr.releases.protocol.answers import Usage
 
 pytestmark = pytest.mark.usefixtures("pauses")
@@ -86,7 +86,7 @@ def test_answers_come_one_by_one_with_what_was_spent_after_each() -> None:
 
     def handler(_: httpx.Request) -> httpx.Response:
         given = [{"label": None, "coin": "well", "kind": k} if k == "unstable" else GIVEN | {"kind": k} for k in kinds]
-        return said({"answers": given, "spent": {"queries": 301, "unstable": 2}, "left": {"unstable": 8}})
+        return said({"answers": given, "spent": {"queries": 301, "unstable": 2}, "remaining": {"unstable": 8}})
 
     found = remote(handler)
     assert list(found.answers(many(4))) == [
@@ -162,14 +162,14 @@ def test_a_release_that_halts_midway_gives_what_it_answered() -> None:
         found.predict(many(300), confirm=True)
     assert len(halted.value.answers) == 258
     assert halted.value.requested == 42
-    assert halted.value.left == Usage(None, 9)
+    assert halted.value.remaining == Usage(None, 9)
     asked.clear()
     answers = found.answers(many(300), confirm=True)
     assert [next(answers).label for _ in range(258)] == ["ill"] * 258, "what was answered is given first"
     with pytest.raises(BudgetExhausted):
         next(answers)
     asked.clear()
-    with pytest.warns(Halted):
+    with pytest.warns(Exhausted):
         assert found.score(many(300), ["ill"] * 300, confirm=True) == (258 + 21) / 300
 
 
@@ -193,7 +193,7 @@ def test_who_is_not_let_in_is_told_how_to_get_a_key(code: str, status: int) -> N
 
 def test_what_would_use_up_the_release_is_sent_once_it_is_confirmed() -> None:
     counts = {"requested": 2, "repeated": 0, "new": 2, "published": 0, "certain": 1, "beyond_plan": 2}
-    cost = counts | {"left": {"queries": None, "unstable": 1}, "chance_of_exhausting": 0.75}
+    cost = counts | {"remaining": {"queries": None, "unstable": 1}, "chance_of_exhausting": 0.75}
     paths = []
 
     def handler(request: httpx.Request) -> httpx.Response:
@@ -205,7 +205,7 @@ def test_what_would_use_up_the_release_is_sent_once_it_is_confirmed() -> None:
     for ask in (found.predict, lambda X: list(found.answers(X)), lambda X: found.score(X, ["ill"] * 2)):
         with pytest.raises(NotConfirmed, match="confirm=True") as error:
             ask(many(2))
-        assert (error.value.cost.new, error.value.cost.left) == (2, Usage(None, 1))
+        assert (error.value.cost.new, error.value.cost.remaining) == (2, Usage(None, 1))
     assert found.predict(many(2), confirm=True).tolist() == ["ill"] * 2
     assert found.answer(ROW, confirm=True).label == "ill"
     assert paths[-1].endswith("/ask?confirm=true")
@@ -234,7 +234,7 @@ def test_a_preview_is_one_request_and_has_no_token() -> None:
         assert "idempotency-key" not in request.headers
         rows = rows_in(request)
         counts = {"requested": rows, "repeated": 0, "new": rows, "published": 0, "certain": 9, "beyond_plan": 0}
-        return said(counts | {"left": FACTS["left"], "expected_unstable": 0.5, "chance_of_halting": 0.1})
+        return said(counts | {"remaining": FACTS["remaining"], "expected_unstable": 0.5, "chance_of_halting": 0.1})
 
     cost = remote(handler).preview(many(600))
     assert (cost.requested, cost.certain, cost.is_certain) == (600, 9, False)
@@ -246,7 +246,7 @@ def test_a_model_predicts_and_counts_nothing() -> None:
     found = remote(lambda request: answered(request, "published"), facts=model)
     assert found.predict(many(2)).tolist() == ["ill", "ill"]
     assert found.is_published_
-    assert (found.queries_answered_, found.unstable_left_) == (0, None)
+    assert (found.queries_answered_, found.unstable_remaining_) == (0, None)
 
 
 def test_the_name_may_be_left_out_where_there_is_one_thing_alone() -> None:
@@ -268,7 +268,7 @@ def test_what_is_asked_now_is_what_the_server_says_now() -> None:
     found = remote(answered, facts=facts)
     facts["spent"]["queries"] = 77
     assert found.queries_answered_ == 77
-    assert found.unstable_left_ == 9
+    assert found.unstable_remaining_ == 9
 
 
 def test_a_connection_is_not_copied() -> None:

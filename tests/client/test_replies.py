@@ -17,7 +17,7 @@ from pcqr.client.errors import BadReply, QuotaSpent
 from pcqr.client.wire import batch_of, cost_of, facts_of
 from pcqr.data.schema import Column
 from pcqr.errors import ParameterError
-from pcqr.privacy.unit import PERSON, Unit
+from pcqr.privacy.unit import USER, Unit
 from pcqr.releases.protocol.answers import BatchCost, Usage
 
 pytestmark = pytest.mark.usefixtures("pauses")
@@ -28,9 +28,9 @@ JSON = st.recursive(
 )
 ANSWER = {"label": "ill", "coin": None, "kind": "stable"}
 BATCH = {"answers": [ANSWER, {"label": None, "coin": "well", "kind": "unstable"}], "spent": FACTS["spent"]}
-BATCH |= {"left": FACTS["left"]}
+BATCH |= {"remaining": FACTS["remaining"]}
 COST: dict[str, Any] = {
-    **{"requested": 2, "repeated": 0, "new": 2, "published": 0, "certain": 2, "left": FACTS["left"]},
+    **{"requested": 2, "repeated": 0, "new": 2, "published": 0, "certain": 2, "remaining": FACTS["remaining"]},
     **{"beyond_plan": 0, "expected_unstable": 0.5, "chance_of_halting": 0.0, "unstable_range": [0.1, 1.0]},
 }
 
@@ -41,19 +41,19 @@ def test_the_facts_are_those_of_a_release() -> None:
     assert facts.schema is not None
     assert facts.schema.columns[1] == Column("sex", "categorical", ["female", "male"], other=True)
     assert (facts.features, facts.classes, facts.planned) == (7, ("well", "ill"), 300)
-    assert (facts.spent, facts.left) == (Usage(3, 1), Usage(None, 9))
+    assert (facts.spent, facts.remaining) == (Usage(3, 1), Usage(None, 9))
 
 
 def test_a_guarantee_about_persons_stays_one() -> None:
-    unit = Unit.person(1_234)
+    unit = Unit.user(1_234)
     facts = facts_of(FACTS | {"guarantee": FACTS["guarantee"] | {"unit": unit.adjacency}})
     assert facts.guarantee.unit == unit
-    facts = facts_of(FACTS | {"guarantee": FACTS["guarantee"] | {"unit": PERSON.adjacency}})
-    assert facts.guarantee.unit == PERSON
+    facts = facts_of(FACTS | {"guarantee": FACTS["guarantee"] | {"unit": USER.adjacency}})
+    assert facts.guarantee.unit == USER
 
 
 def test_a_cost_is_a_cost() -> None:
-    assert cost_of(COST, 2) == BatchCost(**COST | {"left": Usage(None, 9), "unstable_range": (0.1, 1.0)})
+    assert cost_of(COST, 2) == BatchCost(**COST | {"remaining": Usage(None, 9), "unstable_range": (0.1, 1.0)})
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -92,8 +92,8 @@ def test_any_other_value_in_any_place_is_read_or_refused(data: st.DataObject) ->
         {"answers": {"0": ANSWER, "1": ANSWER}},
         {"spent": {"queries": -1, "unstable": 0}},
         {"spent": {"queries": 1.5, "unstable": 0}},
-        {"left": {"queries": True, "unstable": 0}},
-        {"left": None},
+        {"remaining": {"queries": True, "unstable": 0}},
+        {"remaining": None},
     ],
 )
 def test_a_batch_that_is_none_is_refused(changed: dict[str, Any]) -> None:

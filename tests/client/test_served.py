@@ -25,7 +25,7 @@ from pcqr.server.keys import KeyFile
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import tls
 from pcqr.server.service import Service
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 pytestmark = pytest.mark.usefixtures("pauses")
 
@@ -46,7 +46,10 @@ def test_a_release_that_is_served_is_the_release(tmp_path: Path) -> None:
         one = {"age": 91, "sex": None, "seen": "2021-02-03"}
         assert remote.answer(one) == local.answer(one)
         assert remote.answer(one) == local.answer(one), "repeated"
-        assert (remote.queries_answered_, remote.unstable_left_) == (local.queries_answered_, local.unstable_left_)
+        assert (remote.queries_answered_, remote.unstable_remaining_) == (
+            local.queries_answered_,
+            local.unstable_remaining_,
+        )
         assert remote.predict(queries).tolist() == local.predict(queries).tolist()
         truth = ["ill" if age > 60 else "well" for age in queries["age"]]
         assert remote.score(queries, truth) == local.score(queries, truth) == 1.0
@@ -64,7 +67,7 @@ def test_a_release_without_votes_is_served_and_its_classifier_where_it_is_shown(
         assert remote.guarantee_ == replace(local.guarantee_, rho=None)  # which is for accounts
         assert remote.preview(QUERIES) == local.preview(QUERIES)
         assert list(remote.answers(QUERIES)) == list(local.answers(QUERIES))
-        assert (remote.queries_answered_, remote.unstable_left_) == (0, None)
+        assert (remote.queries_answered_, remote.unstable_remaining_) == (0, None)
         assert remote.is_published_ == is_shown
         told = httpx.get(f"{address}/v1/releases/ages").json()
         assert (told["state"], told["shows_classifier"]) == ("published", is_shown)
@@ -88,7 +91,7 @@ def test_numbers_and_a_release_that_halts(tmp_path: Path) -> None:
         assert remote.answer(many[0]).kind in ("stable", "unstable")
         with pytest.raises(BudgetExhausted) as halted:
             remote.predict(many, confirm=True)
-        assert halted.value.left.unstable == 0
+        assert halted.value.remaining.unstable == 0
         assert halted.value.requested == 3_000 - len(halted.value.answers)
         assert [answer.spent.queries for answer in halted.value.answers][-1] == halted.value.spent.queries
         assert remote.predict(QUERIES[:5]).tolist() == [0] * 5, "what was asked before is still answered"
@@ -235,7 +238,7 @@ def test_a_certificate_is_verified(tmp_path: Path) -> None:
     chain, key = certificate(tmp_path)
     settings = Settings(certificate=chain, certificate_key=key)
     service = Service.open([release_place(tmp_path)])
-    gate = Gate(settings, Metrics())
+    gate = ServerState(settings, Metrics())
     with running(make_app(service, settings, gate), gate, tls(settings)) as server:
         address = f"https://localhost:{server.port}/ages"
         with pytest.raises(BadReply, match="cannot prove who it is"):

@@ -46,7 +46,7 @@ def test_an_older_copy_that_was_written_off_repeats_its_log_and_decides_nothing(
     (tmp_path / "release" / SECRET).unlink()  # nothing of it is needed any more
     for how in ({"adopt": True, "write_off": True}, {}):
         release = reopened(tmp_path, **how)
-        assert release._votes.is_halted
+        assert release._votes.is_exhausted
         assert release.predict(EARLY).tolist() == early
         for rows in (LATE, NEW, np.concatenate([EARLY, NEW])):
             assert not release.preview(rows).is_certain
@@ -66,8 +66,8 @@ def test_a_universal_release_that_was_written_off_is_never_published(tmp_path: P
     with pytest.raises(BudgetExhausted):
         release.predict(QUERIES)
     asked = [Asked(release.points(rows), token=token) for rows, token in ((EARLY, b"1"), (QUERIES, b"2"))]
-    told = release.ask_together(asked, release.book())
-    assert [(len(each.replies), each.stopped) for each in told] == [(6, None), (6, "halted")]
+    amount_text = release.ask_together(asked, release.quota_table())
+    assert [(len(each.replies), each.stopped) for each in amount_text] == [(6, None), (6, "halted")]
     assert not release.is_published_
     assert release._votes.log.published is None
     release.close()
@@ -90,12 +90,12 @@ def test_a_published_classifier_goes_on_after_a_write_off(tmp_path: Path) -> Non
 
 def test_a_cautious_release_that_was_written_off_settles_nothing() -> None:
     state = State(Usage(3, 1), Usage(None, 5), is_cautious=True, announced=b"a" * 16)
-    assert state.written_off() == replace(state, left=Usage(None, 0), announced=NOTHING, is_written_off=True)
-    for left in (Usage(None, None), Usage(4, None, labels=7), Usage(9, 2)):
-        found = State.read(replace(state, left=left).written_off().written())
-        assert found.left.is_nothing
+    assert state.written_off() == replace(state, remaining=Usage(None, 0), announced=NOTHING, is_written_off=True)
+    for remaining in (Usage(None, None), Usage(4, None, labels=7), Usage(9, 2)):
+        found = State.read(replace(state, remaining=remaining).written_off().written())
+        assert found.remaining.is_nothing
         assert found.is_written_off
-        assert len(found.written()) == len(replace(state, left=found.left).written())
+        assert len(found.written()) == len(replace(state, remaining=found.remaining).written())
 
 
 def test_adoptions_are_assumptions_of_the_guarantee_for_ever(tmp_path: Path) -> None:
@@ -125,5 +125,5 @@ def test_nothing_is_written_off_that_is_not_adopted(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="write_off"):
         reopened(tmp_path, write_off=True)
     release = reopened(tmp_path, adopt=True, write_off=True)  # it has its anchor
-    assert not release._votes.is_halted
+    assert not release._votes.is_exhausted
     release.close()

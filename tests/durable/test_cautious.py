@@ -50,7 +50,7 @@ def test_without_crashes_it_answers_and_counts_as_any_other(name: str, tmp_path:
 def test_what_is_killed_before_its_second_commit_is_unstable_for_ever(point: str, time: int, tmp_path: Path) -> None:
     """The first turn announces, the second decides."""
     saved(tmp_path).close()
-    T = reopened(tmp_path, read_only=True).unstable_left_
+    T = reopened(tmp_path, read_only=True).unstable_remaining_
     rows = QUERIES[:2]
     assert len(rows) < T
     assert in_a_fork(lambda: reopened(tmp_path).predict(rows), killed_at=point, time=time) == -9
@@ -60,11 +60,11 @@ def test_what_is_killed_before_its_second_commit_is_unstable_for_ever(point: str
         assert [answer.kind for answer in answers[:2]] != ["repeated"] * 2
     elif (point, time) == ("committed", 2):
         assert [answer.kind for answer in answers[:2]] == ["repeated"] * 2
-        assert release.unstable_left_ == T - release.unstable_answers_
+        assert release.unstable_remaining_ == T - release.unstable_answers_
     else:
         assert [(answer.label, answer.kind) for answer in answers[:2]] == [(None, "repeated")] * 2
         assert release.unstable_answers_ >= 2
-        assert release.unstable_left_ == T - release.unstable_answers_
+        assert release.unstable_remaining_ == T - release.unstable_answers_
     assert release.queries_answered_ == 4
     release._votes.log.ledger.verify()
     release.close()
@@ -72,13 +72,13 @@ def test_what_is_killed_before_its_second_commit_is_unstable_for_ever(point: str
 
 def test_a_batch_larger_than_what_is_left_halts_the_release(tmp_path: Path) -> None:
     saved(tmp_path).close()
-    T = reopened(tmp_path, read_only=True).unstable_left_
+    T = reopened(tmp_path, read_only=True).unstable_remaining_
     assert in_a_fork(lambda: reopened(tmp_path).predict(QUERIES), killed_at="entries written", time=2) == -9
     assert len(QUERIES) > T
     release = reopened(tmp_path)
     with pytest.raises(BudgetExhausted):
         release.answer(HARD[0])
-    assert (release.unstable_answers_, release.unstable_left_) == (T, 0)
+    assert (release.unstable_answers_, release.unstable_remaining_) == (T, 0)
     release.close()
 
 
@@ -95,18 +95,18 @@ def test_rows_that_were_settled_are_not_announced_again_and_a_second_crash_settl
 class Counted:
     """⊥ at negative points, broken off at points of 5 and more. Remembers how often it has ever said ⊥."""
 
-    def __init__(self, left: Usage, said: list[int]) -> None:
-        self.left, self.said = left, said
+    def __init__(self, remaining: Usage, said: list[int]) -> None:
+        self.remaining, self.said = remaining, said
 
     def counts(self, X: Table) -> Table:
         return np.round(X[:, :1]).astype(np.int64).repeat(2, axis=1)
 
     def decide(self, counts: Table) -> int | None:
-        vote, left = int(counts[0]), self.left
+        vote, remaining = int(counts[0]), self.remaining
         if vote >= 5:
             raise KeyboardInterrupt
-        assert left.unstable is not None
-        self.left = Usage(None, left.unstable - (vote < 0))
+        assert remaining.unstable is not None
+        self.remaining = Usage(None, remaining.unstable - (vote < 0))
         if vote < 0:
             self.said.append(vote)
         return None if vote < 0 else vote % 2
@@ -121,19 +121,19 @@ class Counted:
 def test_even_turns_that_are_broken_off_say_no_more_than_t_times_that_something_is_unstable(
     tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]], unstable: int, restarts: bool
 ) -> None:
-    folder, left, said = tmp_path_factory.mktemp("cautious"), Usage(None, unstable), list[int]()
+    folder, remaining, said = tmp_path_factory.mktemp("cautious"), Usage(None, unstable), list[int]()
     with create_ledger(folder / "ledger", "release", folder / "anchor") as ledger:
-        with ledger.turn() as turn:
-            move(MemoryLog(), left, turn, is_cautious=True)
+        with ledger.transaction() as transaction:
+            move(MemoryLog(), remaining, transaction, is_cautious=True)
         log = LedgerLog(ledger)
         for batch in batches:
             log = LedgerLog(ledger) if restarts else log
-            protocol = PrivClass(Counted(left, said), 99, SystemEntropy(), log)
+            protocol = PrivClass(Counted(remaining, said), 99, SystemEntropy(), log)
             with suppress(KeyboardInterrupt, BudgetExhausted):
                 list(protocol.answers(np.array(batch, dtype=np.float64)[:, None]))
         state = log.state
         assert len(said) <= unstable
-        assert (state.spent.unstable or 0) + (state.left.unstable or 0) <= unstable
+        assert (state.spent.unstable or 0) + (state.remaining.unstable or 0) <= unstable
         assert state.is_cautious
 
 

@@ -21,7 +21,7 @@ def test_copies_in_memory_answer_from_their_log_and_hold_no_secret(name: str) ->
     labels = release.predict(QUERIES[:4])
     for twin in (pickle.loads(pickle.dumps(release)), copy.deepcopy(release), copy.copy(release)):  # noqa: S301
         assert twin.predict(QUERIES[:4]).tolist() == labels.tolist()
-        assert (twin.queries_answered_, twin._votes.left) == (4, release._votes.left)
+        assert (twin.queries_answered_, twin._votes.remaining) == (4, release._votes.remaining)
         assert twin.preview(QUERIES[:5]).new == 1
         with pytest.raises(CopyCannotAnswer):
             twin.answer(QUERIES[5])

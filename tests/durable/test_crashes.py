@@ -21,7 +21,7 @@ from support.kept import HARD, QUERIES, fitted, in_a_fork, kept, reopened
 from support.ledgers import new_folder
 
 from pcqr import BudgetExhausted, CopyCannotAnswer
-from pcqr.durable.directory import FACTS, SECRET, UNFINISHED, find, rehearse
+from pcqr.durable.directory import FACTS, SECRET, UNFINISHED, dry_run_release, find
 from pcqr.durable.ledger.store import CREATION, TURN
 from pcqr.errors import LedgerError, LedgerRolledBack, ReleaseError, UnfinishedSave
 from pcqr.server.service import Place
@@ -93,7 +93,7 @@ def assert_the_next_save_cleans_up(release: Any, folder: Path, **where: Any) -> 
     with pytest.raises(ReleaseError, match=r"was not finished.*secret\.pcqr there may hold private records.*again"):
         find(folder / "release", **where, read_only=True)
     with pytest.warns(UnfinishedSave, match=r"secret\.pcqr among them"):
-        rehearse(folder / "release", **where)
+        dry_run_release(folder / "release", **where)
     assert not list(folder.rglob("*secret*"))
     assert not [path for path in (folder, folder / "release") if list(path.glob(".*"))]
     release.save(folder / "release", **where)
@@ -134,7 +134,7 @@ def test_cleaning_up_leaves_what_others_have_beside_the_ledger(tmp_path: Path) -
     code = in_a_fork(lambda: fitted().save(tmp_path / "release", **where), killed_at="secret written")
     assert code == -signal.SIGKILL
     with pytest.warns(UnfinishedSave):
-        rehearse(tmp_path / "release", **where)
+        dry_run_release(tmp_path / "release", **where)
     assert (mine / "thesis").read_text() == "words"
     assert not draft.exists()
 
@@ -165,7 +165,7 @@ def test_what_is_not_surely_a_broken_save_is_left_alone(tmp_path: Path) -> None:
     for mark in (None, "{}", "no JSON"):
         if mark is not None:
             (path / UNFINISHED).write_text(mark)
-        for refused in (lambda: rehearse(path), lambda: release.save(path)):
+        for refused in (lambda: dry_run_release(path), lambda: release.save(path)):
             with pytest.raises(ReleaseError, match=r"secret\.pcqr there may hold private records"):
                 refused()
         assert (path / SECRET).exists()
@@ -180,10 +180,10 @@ def test_a_mark_beside_a_whole_release_does_not_have_it_removed(tmp_path: Path) 
     marked = {"ledger": None, "anchor": str(tmp_path / "anchor")}
     (path / UNFINISHED).write_text(json.dumps(marked))
     with pytest.raises(ReleaseError, match="there is a release already"):
-        rehearse(path, anchor=tmp_path / "anchor")
+        dry_run_release(path, anchor=tmp_path / "anchor")
     (tmp_path / "anchor").rename(tmp_path / "moved")
     with pytest.raises(ReleaseError, match="there is a release already"):  # which of both it is cannot be read
-        rehearse(path, anchor=tmp_path / "anchor")
+        dry_run_release(path, anchor=tmp_path / "anchor")
     (tmp_path / "moved").rename(tmp_path / "anchor")
     reopened(tmp_path).close()
     assert not (path / UNFINISHED).exists()
@@ -226,7 +226,7 @@ def _ask_for_ever(folder: Path, pipe: int, seed: int) -> None:
 def test_kills_at_random_instants_lose_nothing_that_was_told() -> None:
     folder = new_folder()
     kept(folder, "noisy max")
-    told: dict[float, int] = {}
+    amount_text: dict[float, int] = {}
     spent = 0
     for seed in range(6):
         receive, send = os.pipe()
@@ -243,12 +243,12 @@ def test_kills_at_random_instants_lose_nothing_that_was_told() -> None:
         with os.fdopen(receive, "rb") as replies:
             content = replies.read()
         for x, label in REPLY.iter_unpack(content[: len(content) // REPLY.size * REPLY.size]):
-            assert told.setdefault(x, label) == label, "a retry gets the same answer"
+            assert amount_text.setdefault(x, label) == label, "a retry gets the same answer"
         release = reopened(folder)
-        assert release.queries_answered_ >= max(spent, len(told))
+        assert release.queries_answered_ >= max(spent, len(amount_text))
         spent = release.queries_answered_
         assert spent <= release.plan_.vote.queries
-        for x, label in told.items():
+        for x, label in amount_text.items():
             answer = release.answer([x])
             assert (answer.kind, answer.label) == ("repeated", label)
         release.close()
@@ -264,7 +264,7 @@ class Crashes(RuleBasedStateMachine):
     def start(self) -> None:
         self.folder = Path(tempfile.mkdtemp(dir=self.template.parent))
         shutil.copytree(self.template, self.folder, dirs_exist_ok=True)
-        self.told: dict[float, Any] = {}
+        self.amount_text: dict[float, Any] = {}
         self.unstable, self.asked, self.published = 0, 0, None
         self.release = reopened(self.folder)
         self.older: Path | None = None
@@ -275,8 +275,8 @@ class Crashes(RuleBasedStateMachine):
         if answer.kind == "published":
             assert self.release.is_published_
             return
-        assert (answer.kind == "repeated") == (x in self.told)
-        assert self.told.setdefault(x, answer.label) == answer.label
+        assert (answer.kind == "repeated") == (x in self.amount_text)
+        assert self.amount_text.setdefault(x, answer.label) == answer.label
 
     @rule(x=st.sampled_from([0.15, 0.3995, 0.4005, 0.85]), point=st.sampled_from(TURN))
     def kill(self, x: float, point: str) -> None:
@@ -286,7 +286,7 @@ class Crashes(RuleBasedStateMachine):
         entry = self.release._votes.logged(np.array([[x]]))
         if entry is not None:
             label = None if entry.label is None else int(self.release.classes_[entry.label])
-            assert self.told.setdefault(x, label) == label
+            assert self.amount_text.setdefault(x, label) == label
 
     @rule()
     def reopen(self) -> None:
@@ -333,8 +333,8 @@ class Crashes(RuleBasedStateMachine):
         release = self.release
         assert release.queries_answered_ >= self.asked
         assert release.unstable_answers_ >= self.unstable
-        assert release.queries_answered_ == len(self.told)
-        assert release.unstable_answers_ == sum(label is None for label in self.told.values())
+        assert release.queries_answered_ == len(self.amount_text)
+        assert release.unstable_answers_ == sum(label is None for label in self.amount_text.values())
         assert release.unstable_answers_ <= release.plan_.vote.sparse_vector.unstable
         assert release.queries_answered_ <= release.plan_.publish.after_queries
         self.asked, self.unstable = release.queries_answered_, release.unstable_answers_

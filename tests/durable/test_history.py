@@ -54,11 +54,11 @@ def test_it_says_the_same_however_often_somebody_looks(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(histories, "_MOST_SPANS", max(most, buckets))
         patch.setattr(histories, "_AT_ONCE", 7)
-        book, history = Fake([], untimed), History()
+        quota_table, history = Fake([], untimed), History()
         for start in range(0, len(entries), step):
-            book.entries += entries[start : start + step]
-            _, found = history.look(book, buckets)  # type: ignore[arg-type]
-        assert book.read == len(entries), "each entry is read once"
+            quota_table.entries += entries[start : start + step]
+            _, found = history.look(quota_table, buckets)  # type: ignore[arg-type]
+        assert quota_table.read == len(entries), "each entry is read once"
         assert len(found) <= buckets
         assert found == sorted(found)
         for moment in found:
@@ -68,6 +68,6 @@ def test_it_says_the_same_however_often_somebody_looks(
 
 
 def test_few_moments_are_told_to_the_second() -> None:
-    book = Fake([(SECOND, False), (SECOND + 1, True), (SECOND + 1, False), (SECOND + 86_400, False)], 2)
-    _, told = History().look(book)  # type: ignore[arg-type]
-    assert told == [(SECOND, 3, 0), (SECOND + 1, 5, 1), (SECOND + 86_400, 6, 1)]
+    quota_table = Fake([(SECOND, False), (SECOND + 1, True), (SECOND + 1, False), (SECOND + 86_400, False)], 2)
+    _, amount_text = History().look(quota_table)  # type: ignore[arg-type]
+    assert amount_text == [(SECOND, 3, 0), (SECOND + 1, 5, 1), (SECOND + 86_400, 6, 1)]

@@ -50,7 +50,7 @@ def test_a_saved_release_goes_on_and_is_found_again(name: str, tmp_path: Path) -
     before = release.predict(QUERIES[:5])
     assert release.save(tmp_path / "release", anchor=tmp_path / "anchor") is release
     later = release.predict(QUERIES[5:12])
-    spent, left = release.queries_answered_, release._votes.left
+    spent, remaining = release.queries_answered_, release._votes.remaining
     assert spent == 12
     release.close()
     again = reopened(tmp_path)
@@ -60,7 +60,7 @@ def test_a_saved_release_goes_on_and_is_found_again(name: str, tmp_path: Path) -
     assert again.guarantee_ == release.guarantee_
     assert again.hypotheses_ == release.hypotheses_
     assert (again.n_records_, again.n_features_in_) == (release.n_records_, release.n_features_in_)
-    assert (again.queries_answered_, again._votes.left) == (spent, left)
+    assert (again.queries_answered_, again._votes.remaining) == (spent, remaining)
     assert again.predict(QUERIES[:12]).tolist() == [*before, *later]
     assert {again.answer(x).kind for x in QUERIES[:12]} == {"repeated"}
     assert again.queries_answered_ == spent
@@ -72,7 +72,7 @@ def test_a_saved_release_goes_on_and_is_found_again(name: str, tmp_path: Path) -
 def test_the_counts_of_a_kept_release_are_those_of_one_in_memory(name: str, tmp_path: Path) -> None:
     """Whatever the answers are, halting and publication follow from them."""
     release = fitted(name).save(tmp_path / "release", anchor=tmp_path / "anchor")
-    T, m = release.plan_.left.unstable, release.plan_.left.queries
+    T, m = release.plan_.remaining.unstable, release.plan_.remaining.queries
     unstable = asked = 0
     for x in np.concatenate([HARD, QUERIES, np.linspace(0.3, 0.5, 200)[:, None]]):
         try:
@@ -421,10 +421,10 @@ def test_a_signal_handler_cannot_save_in_the_middle_of_a_decision(
 
 
 def test_the_page_s_first_lines_find_a_release_in_a_new_process() -> None:
-    told = subprocess.run(
+    amount_text = subprocess.run(
         [sys.executable, "-c", "import pcqr; print(pcqr.release.open.__name__)"], capture_output=True, check=True
     )
-    assert told.stdout.split() == [b"open"]
+    assert amount_text.stdout.split() == [b"open"]
 
 
 def test_a_ledger_elsewhere_is_found_from_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -438,8 +438,8 @@ def test_a_ledger_elsewhere_is_found_from_another_directory(tmp_path: Path, monk
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_release_that_an_earlier_pcqr_kept_has_to_be_made_anew(tmp_path: Path, read_only: bool) -> None:
     kept(tmp_path)
-    with reopened(tmp_path)._votes.log.ledger as ledger, ledger.turn() as turn:
-        turn.state = struct.pack(">BQQqqB", 1, 0, 0, -1, 5, 0)  # before there were announcements
+    with reopened(tmp_path)._votes.log.ledger as ledger, ledger.transaction() as transaction:
+        transaction.state = struct.pack(">BQQqqB", 1, 0, 0, -1, 5, 0)  # before there were announcements
     with pytest.raises(LedgerDamaged, match=r"was kept by an earlier pcqr.* Make the release anew"):
         reopened(tmp_path, read_only=read_only)
 
@@ -447,7 +447,7 @@ def test_a_release_that_an_earlier_pcqr_kept_has_to_be_made_anew(tmp_path: Path,
 @pytest.mark.parametrize("written", [b"", b"\0", b"\3" + bytes(60)])
 def test_a_state_of_no_earlier_form_asks_for_a_newer_pcqr(tmp_path: Path, written: bytes) -> None:
     kept(tmp_path)
-    with reopened(tmp_path)._votes.log.ledger as ledger, ledger.turn() as turn:
-        turn.state = written
+    with reopened(tmp_path)._votes.log.ledger as ledger, ledger.transaction() as transaction:
+        transaction.state = written
     with pytest.raises(LedgerDamaged, match="Install a newer pcqr"):
         reopened(tmp_path)

@@ -63,11 +63,11 @@ class Bytes:
         return (Kept(0, draft.kind, draft.keys, draft.body, b"", None, draft.size) for draft in list(self.kept))
 
     @contextmanager
-    def turn(self) -> Iterator[_Turn]:
-        turn = _Turn(self)
-        yield turn
-        self.kept += turn.drafts
-        self.state = turn.state
+    def transaction(self) -> Iterator[_Turn]:
+        transaction = _Turn(self)
+        yield transaction
+        self.kept += transaction.drafts
+        self.state = transaction.state
 
 
 class _Turn:
@@ -88,36 +88,38 @@ class Branching(LedgerLog):
         return Branching(copy.deepcopy(self.ledger, memo))
 
 
-def started(left: Usage, ledger: Any = None) -> Any:
+def started(remaining: Usage, ledger: Any = None) -> Any:
     """A ledger with the state of a release that has answered nothing yet."""
     ledger = Bytes() if ledger is None else ledger
-    with ledger.turn() as turn:
-        move(MemoryLog(), left, turn)
+    with ledger.transaction() as transaction:
+        move(MemoryLog(), remaining, transaction)
     return ledger
 
 
 class Scripted:
-    """⊥ at negative points, else their parity. All that it remembers is `left`."""
+    """⊥ at negative points, else their parity. All that it remembers is `remaining`."""
 
-    def __init__(self, left: Usage) -> None:
-        self.left = left
+    def __init__(self, remaining: Usage) -> None:
+        self.remaining = remaining
 
     def counts(self, X: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.round(X[:, :1]).astype(np.int64).repeat(2, axis=1)
 
     def decide(self, counts: np.ndarray[Any, Any]) -> int | None:
-        vote, left = int(counts[0]), self.left
-        self.left = Usage(None if left.queries is None else left.queries - 1, (left.unstable or 0) - (vote < 0))
+        vote, remaining = int(counts[0]), self.remaining
+        self.remaining = Usage(
+            None if remaining.queries is None else remaining.queries - 1, (remaining.unstable or 0) - (vote < 0)
+        )
         return None if vote < 0 else vote % 2
 
 
 @given(
     batches=st.lists(st.lists(st.integers(-4, 6), min_size=1, max_size=8), min_size=1, max_size=8),
-    left=st.builds(Usage, st.one_of(st.none(), st.integers(1, 12)), st.integers(1, 4)),
+    remaining=st.builds(Usage, st.one_of(st.none(), st.integers(1, 12)), st.integers(1, 4)),
 )
-def test_answers_and_counts_are_those_of_a_log_in_memory(batches: list[list[int]], left: Usage) -> None:
-    ledger = started(left)
-    in_memory = PrivClass(Scripted(left), 5, SeededEntropy(0))
+def test_answers_and_counts_are_those_of_a_log_in_memory(batches: list[list[int]], remaining: Usage) -> None:
+    ledger = started(remaining)
+    in_memory = PrivClass(Scripted(remaining), 5, SeededEntropy(0))
     entropy = SeededEntropy(0)
     for batch in batches:
         table = np.array(batch, dtype=np.float64)[:, None]
@@ -155,11 +157,11 @@ def test_a_turn_that_fails_leaves_no_trace_and_uses_nothing_up() -> None:
                 raise KeyboardInterrupt
             return label
 
-    ledger, left = started(Usage(None, 3)), Usage(None, 3)
-    kept = PrivClass(Breaks(left), 5, SeededEntropy(0), LedgerLog(ledger))
+    ledger, remaining = started(Usage(None, 3)), Usage(None, 3)
+    kept = PrivClass(Breaks(remaining), 5, SeededEntropy(0), LedgerLog(ledger))
     with pytest.raises(KeyboardInterrupt):
         list(kept.answers(np.array([[1.0], [-1.0], [-2.0], [3.0]])))
-    assert kept.now() == (Usage(0, 0), left)
+    assert kept.now() == (Usage(0, 0), remaining)
     assert not kept.transcript
     assert [answer.kind for answer in kept.answers(np.array([[-1.0], [1.0]]))] == ["unstable", "stable"]
 
@@ -168,36 +170,36 @@ def test_a_turn_that_fails_leaves_no_trace_and_uses_nothing_up() -> None:
     label=st.one_of(st.none(), st.integers(0, 126)),
     coin=st.integers(0, 126),
     asked=st.integers(0, 2**63),
-    left=st.tuples(*(st.one_of(st.none(), st.integers(0, 2**62)) for _ in range(2))),
+    remaining=st.tuples(*(st.one_of(st.none(), st.integers(0, 2**62)) for _ in range(2))),
     published=st.booleans(),
 )
 def test_entries_and_states_have_one_length(
-    label: int | None, coin: int, asked: int, left: tuple[int | None, int | None], published: bool
+    label: int | None, coin: int, asked: int, remaining: tuple[int | None, int | None], published: bool
 ) -> None:
     """What a turn writes must not depend on its answers."""
-    turn, point = _Turn(Bytes()), np.array([[1.5, -2.0]])
+    transaction, point = _Turn(Bytes()), np.array([[1.5, -2.0]])
     keys = [(point + i).tobytes() for i in range(3)]
     entry = Entry(point, label, coin if label is None else None)
-    append_answers(turn, dict.fromkeys(keys, entry), dict.fromkeys(keys, bytes(32)))  # type: ignore[arg-type]
-    assert len(turn.drafts[0].body) == 3 * (2 + 16)
-    state = State(Usage(asked, 3), Usage(*left), published)
+    append_answers(transaction, dict.fromkeys(keys, entry), dict.fromkeys(keys, bytes(32)))  # type: ignore[arg-type]
+    assert len(transaction.drafts[0].body) == 3 * (2 + 16)
+    state = State(Usage(asked, 3), Usage(*remaining), published)
     assert len(state.written()) == 50
     assert State.read(state.written()) == state
 
 
 def test_a_published_classifier_takes_whole_pages() -> None:
-    turn = _Turn(Bytes())
+    transaction = _Turn(Bytes())
     for hypothesis in (Threshold(0.5), Threshold(1 / 3)):
-        append_published(turn, hypothesis)  # type: ignore[arg-type]
-    assert [len(draft.body) for draft in turn.drafts] == [4_096] * 2
+        append_published(transaction, hypothesis)  # type: ignore[arg-type]
+    assert [len(draft.body) for draft in transaction.drafts] == [4_096] * 2
 
 
 @pytest.mark.parametrize("state", [b"", bytes(34), bytes(40)])
 def test_a_state_that_is_none_is_refused(state: bytes, tmp_path: Path) -> None:
     with create_ledger(tmp_path / "ledger", "release", tmp_path / "anchor") as ledger:
-        with ledger.turn() as turn:
-            turn.state = state
-            turn.append("other", b"")
+        with ledger.transaction() as transaction:
+            transaction.state = state
+            transaction.append("other", b"")
         with pytest.raises(LedgerDamaged, match="newer pcqr"):
             LedgerLog(ledger).refresh(Scripted(Usage(1, 1)))
 
@@ -209,7 +211,7 @@ class KeptVotes(VotesSession):
         super().__init__(labeller, QUERIES, limit, entropy)
         self._plan, self._entropy = plan, entropy
         self._arrays = labeller.arrays()
-        self._protocol.log = Branching(started(labeller.left))
+        self._protocol.log = Branching(started(labeller.remaining))
 
     def ask(self, query: Place) -> Hashable:
         make: Any = type(self._labeller)
@@ -221,7 +223,7 @@ class KeptVotes(VotesSession):
 class KeptUniversal(UniversalSession):
     def __init__(self, release: UnvPrivCl) -> None:
         super().__init__(release)
-        release.protocol.log = Branching(started(release.protocol.left))
+        release.protocol.log = Branching(started(release.protocol.remaining))
 
 
 class KeptDirect(DirectSession):
@@ -230,8 +232,8 @@ class KeptDirect(DirectSession):
     def __init__(self, release: UnvPrivCl) -> None:
         super().__init__(release)
         ledger: Any = Bytes()
-        with ledger.turn() as turn:
-            move(release.protocol.log, release.protocol.left, turn)  # type: ignore[arg-type]  # it is in memory
+        with ledger.transaction() as transaction:
+            move(release.protocol.log, release.protocol.remaining, transaction)  # type: ignore[arg-type]  # it is in memory
         release.protocol.log = Branching(ledger)
 
 

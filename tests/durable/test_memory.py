@@ -17,7 +17,7 @@ import pcqr
 from pcqr.durable.facts import History
 from pcqr.durable.ledger import keys
 from pcqr.durable.ledger.sqlite import CACHE_KIB, READING_KIB
-from pcqr.durable.quotas import Book
+from pcqr.durable.quotas import QuotaTable
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Asked
 from pcqr.releases.protocol.online import PrivClass
@@ -26,7 +26,7 @@ BATCH, BATCHES = 400, 2
 OURS = str(Path(pcqr.__file__).parent / "*")
 
 
-def held(protocol: PrivClass, book: Book, history: History, turns: int, start: int) -> int:
+def held(protocol: PrivClass, quota_table: QuotaTable, history: History, turns: int, start: int) -> int:
     """Bytes that pcqr's code holds after so many requests: two askers, tokens, repeated rows, looks at the book."""
     for number in range(start, start + turns):
         points = rows(*np.arange(number * BATCH, (number + 1) * BATCH))
@@ -34,10 +34,10 @@ def held(protocol: PrivClass, book: Book, history: History, turns: int, start: i
             Asked(points, "ann", Usage(None, 99), b"a %d" % number),
             Asked(points[:1], "bob", Usage(None, 99), b"b %d" % number),
         ]
-        told = protocol.ask_together(asked, book)
-        assert [len(each.replies) for each in told] == [BATCH, 1]
-        book.answers("ann", limit=5)
-        history.look(book)
+        amount_text = protocol.ask_together(asked, quota_table)
+        assert [len(each.replies) for each in amount_text] == [BATCH, 1]
+        quota_table.answers("ann", limit=5)
+        history.look(quota_table)
     gc.collect()
     if not tracemalloc.is_tracing():
         return 0
@@ -48,14 +48,18 @@ def held(protocol: PrivClass, book: Book, history: History, turns: int, start: i
 def test_what_is_held_does_not_grow_with_the_answers(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """Measured where the keys that were not in the index have just been put there."""
     monkeypatch.setattr(keys, "MOST_RECENT", BATCH * BATCHES - 1)
-    left = Usage(None, 9)
+    remaining = Usage(None, 9)
     with files.create() as ledger:
-        protocol, book, history = votes(left, started(left, ledger)), Book(ledger, lambda: 5), History()
-        held(protocol, book, history, BATCHES, 0)
+        protocol, quota_table, history = (
+            votes(remaining, started(remaining, ledger)),
+            QuotaTable(ledger, lambda: 5),
+            History(),
+        )
+        held(protocol, quota_table, history, BATCHES, 0)
         tracemalloc.start()
         try:
-            first = held(protocol, book, history, BATCHES, BATCHES)
-            later = held(protocol, book, history, 3 * BATCHES, 2 * BATCHES)
+            first = held(protocol, quota_table, history, BATCHES, BATCHES)
+            later = held(protocol, quota_table, history, 3 * BATCHES, 2 * BATCHES)
         finally:
             tracemalloc.stop()
         assert protocol.asked == 5 * BATCH * BATCHES
@@ -73,5 +77,5 @@ def test_only_the_connection_that_writes_has_a_large_cache(files: Shelf) -> None
         store: Any = ledger._store
         with store.reading() as one, store.reading() as other:
             assert [size(one), size(other)] == [READING_KIB] * 2
-        with ledger.turn():
+        with ledger.transaction():
             assert size(store._writer) == CACHE_KIB

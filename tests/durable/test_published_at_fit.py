@@ -75,7 +75,7 @@ def test_kills_around_publication(where: str, request: pytest.FixtureRequest) ->
     assert kills == dict.fromkeys(PUBLICATIONS, 3)
 
 
-def told(release: Any, rows: Any) -> Iterator[object]:
+def amount_text(release: Any, rows: Any) -> Iterator[object]:
     """All that an asker gets who chooses each query by the answers so far."""
     yield release.preview(rows)
     lead = 0
@@ -86,7 +86,7 @@ def told(release: Any, rows: Any) -> Iterator[object]:
             yield str(halted)
             return
         lead += 1 if answer.label else -1
-        yield answer, release.queries_answered_, release.unstable_answers_, release.unstable_left_
+        yield answer, release.queries_answered_, release.unstable_answers_, release.unstable_remaining_
     yield release.preview(rows), release.known(rows).tolist()
     yield [part.tolist() for part in release.answered()]
 
@@ -98,13 +98,13 @@ def test_the_transcript_in_a_ledger_is_that_in_memory(name: str, where: str, req
     shelf: Shelf = request.getfixturevalue(where)
     in_memory, kept = fitted(name, entropy=7), fitted(name, entropy=7)
     kept.save(shelf.folder / "release", ledger=shelf.place(), anchor=shelf.anchor)
-    assert list(told(in_memory, MIXED)) == list(told(kept, MIXED))
+    assert list(amount_text(in_memory, MIXED)) == list(amount_text(kept, MIXED))
     if getattr(in_memory, "is_published_", False):
         assert kept.hypothesis_ == in_memory.hypothesis_
     kept.close()
     again = pcqr.release.open(shelf.folder / "release", ledger=shelf.place(), anchor=shelf.anchor)
     assert [part.tolist() for part in again.answered()] == [part.tolist() for part in in_memory.answered()]
-    assert again._votes.left == in_memory._votes.left
+    assert again._votes.remaining == in_memory._votes.remaining
     again.close()
 
 

@@ -13,7 +13,7 @@ from support.kept import QUERIES, fitted, kept, reopened
 
 import pcqr
 from pcqr.durable import directory
-from pcqr.durable.directory import rehearse
+from pcqr.durable.directory import dry_run_release
 from pcqr.durable.ledger.store import watched
 from pcqr.durable.secrets import write_secret
 from pcqr.errors import LedgerError, ParameterError, ReleaseError
@@ -37,23 +37,23 @@ def test_of_two_that_save_to_one_place_one_is_refused_and_harms_nothing(
 ) -> None:
     """The second one begins when the first has seen that the place is empty, and has written nothing yet."""
     first, second = fitted(), fitted()
-    told: list[str] = []
+    amount_text: list[str] = []
 
     def interleaved(*args: Any) -> str:
-        if not told:
-            told.append("begun")
+        if not amount_text:
+            amount_text.append("begun")
             try:
                 if rehearses:
-                    rehearse(tmp_path / "release", anchor=tmp_path / "other")
+                    dry_run_release(tmp_path / "release", anchor=tmp_path / "other")
                 else:
                     second.save(tmp_path / "release", anchor=tmp_path / "other")
             except ReleaseError as refusal:
-                told.append(str(refusal))
+                amount_text.append(str(refusal))
         return write_secret(*args)
 
     monkeypatch.setattr(directory, "write_secret", interleaved)
     first.save(tmp_path / "release", anchor=tmp_path / "anchor").close()
-    assert "is being made by another process" in told[-1]
+    assert "is being made by another process" in amount_text[-1]
     assert not (tmp_path / "other").exists()
     again = reopened(tmp_path)
     assert again.answer(QUERIES[0]).kind in ("stable", "unstable")
@@ -96,7 +96,7 @@ def test_an_anchor_in_the_directory_itself_is_refused(tmp_path: Path, monkeypatc
     place, release = tmp_path / "release", fitted()
     (tmp_path / "alias").symlink_to(place)
     for anchor in (place / "anchor", place / "deeper" / "anchor", tmp_path / "alias" / "anchor"):
-        for refused in (lambda at: release.save(place, anchor=at), lambda at: rehearse(place, anchor=at)):
+        for refused in (lambda at: release.save(place, anchor=at), lambda at: dry_run_release(place, anchor=at)):
             with pytest.raises(ParameterError, match="outside the directory"):
                 refused(anchor)
     monkeypatch.setenv("PCQR_STATE_DIR", str(place / "state"))

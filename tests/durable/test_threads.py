@@ -42,7 +42,7 @@ def in_threads(act: Callable[[int], None]) -> None:
 def test_threads_share_commits_and_each_gets_its_own_answers(tmp_path: Path) -> None:
     kept(tmp_path, "agnostic", unstable=30)
     release, committed = reopened(tmp_path), 0
-    book, far = release.book(), np.linspace(0.01, 0.2, 60)
+    quota_table, far = release.quota_table(), np.linspace(0.01, 0.2, 60)
     begin = threading.Barrier(THREADS)
 
     def count(point: str) -> None:
@@ -53,15 +53,15 @@ def test_threads_share_commits_and_each_gets_its_own_answers(tmp_path: Path) -> 
         for x in far[number::THREADS]:
             begin.wait(20.0)  # together, each time
             asked = Asked(release.points([[x]]), f"asker {number}", Usage(8, None))
-            (told,) = release.ask_together([asked], book)
-            assert told.stopped == "quota" or told.replies[0].label in (0, None)
+            (amount_text,) = release.ask_together([asked], quota_table)
+            assert amount_text.stopped == "quota" or amount_text.replies[0].label in (0, None)
 
     with watched(count):
         in_threads(ask)
     assert committed < 48, "fewer commits than answers"
     assert release.queries_answered_ == 48
-    assert {used.queries for used in book.usages().values()} == {8}
-    assert [line.point.item() for line in book.answers("asker 3")] == far[3::THREADS][:8].tolist()
+    assert {used.queries for used in quota_table.usages().values()} == {8}
+    assert [line.point.item() for line in quota_table.answers("asker 3")] == far[3::THREADS][:8].tolist()
     release.close()
 
 
@@ -82,10 +82,10 @@ def test_a_kill_loses_nothing_that_a_thread_was_told(point: str, tmp_path: Path)
     assert in_a_fork(ask, killed_at=point, time=3) == -signal.SIGKILL
     os.close(send)
     with os.fdopen(receive, "rb") as pipe:
-        told = list(TOLD.iter_unpack(pipe.read()))
-    assert told, "two turns were replied"
+        amount_text = list(TOLD.iter_unpack(pipe.read()))
+    assert amount_text, "two turns were replied"
     release = reopened(tmp_path)
-    for x, label in told:
+    for x, label in amount_text:
         answer = release.answer([x])
         assert (answer.kind, answer.label) == ("repeated", label)
     release.close()

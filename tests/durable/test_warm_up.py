@@ -19,7 +19,7 @@ def touched(release: Any) -> tuple[object, ...]:
     """All that a query would change."""
     votes = release._votes
     ledger = votes.log.ledger
-    return list(ledger.entries()), ledger.state, votes.spent, votes.labeller.left
+    return list(ledger.entries()), ledger.state, votes.spent, votes.labeller.remaining
 
 
 def refuse(*_: object) -> None:

@@ -42,9 +42,9 @@ def worst_delta(account: Filter, offers: Sequence[Offer], rounds: int, fits: Fit
     passes = fits or (lambda spent, price: (spent + price).within(account.limit))
 
     @cache
-    def value(p: Fraction, q: Fraction, spent: Tally, left: int) -> Fraction:
+    def value(p: Fraction, q: Fraction, spent: Tally, remaining: int) -> Fraction:
         best = max(Fraction(0), p - factor * q)
-        if left == 0 or q == 0:
+        if remaining == 0 or q == 0:
             return max(best, p if q == 0 else best)
         for epsilon, delta in offers:
             price = account.price(Guarantee(epsilon, delta))
@@ -54,8 +54,8 @@ def worst_delta(account: Filter, offers: Sequence[Offer], rounds: int, fits: Fit
             likely, unlikely = (1 - failed) * odds / (1 + odds), (1 - failed) / (1 + odds)
             after = spent + price
             total = failed * p  # it has said which table it is
-            total += value(p * likely, q * unlikely, after, left - 1)
-            total += value(p * unlikely, q * likely, after, left - 1)
+            total += value(p * likely, q * unlikely, after, remaining - 1)
+            total += value(p * unlikely, q * likely, after, remaining - 1)
             best = max(best, total)
         return best
 
@@ -204,16 +204,16 @@ def test_an_interactive_mechanism_is_one_coin_and_strategies(
     assert 1 - start[0] == max(excesses)  # the best adversary's δ
     kept = min(start)
 
-    def descend(history: History, point: Pair) -> dict[History, Pair]:
+    def dp_gradient_descent(history: History, point: Pair) -> dict[History, Pair]:
         found = {history: point}
         if len(history) < 4:
             for query in QUERIES:
                 parts = [corner(at_end, (*history, query, a)) for a in ANSWERS]
                 for a, part in zip(ANSWERS, split(point, parts, growth), strict=True):
-                    found |= descend((*history, query, a), part)
+                    found |= dp_gradient_descent((*history, query, a), part)
         return found
 
-    f = descend((), (kept, kept))
+    f = dp_gradient_descent((), (kept, kept))
     assert all(0 <= x <= growth * y and 0 <= y <= growth * x for x, y in f.values())
     assert all(f[h][0] <= p[h] and f[h][1] <= q[h] for h in ENDS)
     for history in {h for h in f if len(h) < 4}:

@@ -22,7 +22,9 @@ PUBLIC = np.array([[0.0], [1.5]])
 PLACES = (0.0, 0.5, 1.0, 3.0)
 
 
-def told(records: Sequence[Record], x: float, stage: GibbsStage, public: np.ndarray | None) -> dict[int, float]:
+def witness_words(
+    records: Sequence[Record], x: float, stage: GibbsStage, public: np.ndarray | None
+) -> dict[int, float]:
     """The law of one answer, walked through every branch of the shipped code."""
 
     def run(entropy: Entropy) -> int:
@@ -52,7 +54,7 @@ def posterior(records: Sequence[Record], x: float, eta: float) -> dict[int, floa
 def test_the_law_over_dichotomies_is_the_mean_of_posteriors_of_sub_samples(x: float, size: int) -> None:
     records: list[Record] = [(0.0, 1), (1.0, 0), (2.0, 1)]
     eta = 0.7
-    law = told(records, x, GibbsStage(3, size, 1, eta), None)
+    law = witness_words(records, x, GibbsStage(3, size, 1, eta), None)
     samples = [posterior(list(sample), x, eta) for sample in combinations(records, size)]
     for label in (0, 1):
         assert law[label] == pytest.approx(sum(sample[label] for sample in samples) / len(samples), rel=1e-9)
@@ -63,7 +65,7 @@ def test_the_law_over_a_public_class_is_a_sum_over_its_members() -> None:
     records: list[tuple[float, int]] = [(0.0, 1), (1.0, 0), (2.0, 1)]
     eta, cuts = 0.7, (-math.inf, 0.75, math.inf)
     weights = {cut: math.exp(-eta * sum((x > cut) != bool(y) for x, y in records)) for cut in cuts}
-    law = told(records, 1.0, GibbsStage(3, 3, 1, eta), PUBLIC)
+    law = witness_words(records, 1.0, GibbsStage(3, 3, 1, eta), PUBLIC)
     ones = weights[-math.inf] + weights[0.75]
     assert law[1] == pytest.approx(ones / sum(weights.values()), rel=1e-9)
 
@@ -75,7 +77,7 @@ def test_an_answer_is_as_private_as_claimed(public: np.ndarray | None, eta: floa
     stage = GibbsStage(2, 2 if public is not None else 1, 1, eta)
     claimed = gibbs_event(stage, Thresholds(), 1, shown).epsilon
     laws = {
-        (table, x): told(table.records, x, stage, public)
+        (table, x): witness_words(table.records, x, stage, public)
         for table in {table for pair in all_neighbours(2, LINE) for table in pair}
         for x in PLACES
     }
@@ -95,7 +97,7 @@ def test_the_range_over_a_public_class_is_attained_and_so_is_its_epsilon() -> No
     event = gibbs_event(stage, Thresholds(), 1, len(PUBLIC))
     assert isinstance(event, BoundedRangeEvent)
     common: list[Record] = [(0.0, 0)] * 29
-    p, q = (told([*common, (0.0, label)], 0.0, stage, PUBLIC) for label in (1, 0))
+    p, q = (witness_words([*common, (0.0, label)], 0.0, stage, PUBLIC) for label in (1, 0))
     losses = [math.log(p[label] / q[label]) for label in (0, 1)]
     assert losses[1] - losses[0] == pytest.approx(2.0 * eta, rel=1e-9), "a record at the query moves its odds by e^{2η}"
     assert 0.99 * 2.0 * eta < max(losses) <= event.epsilon, "half of it, as though a label were cheaper, is too little"

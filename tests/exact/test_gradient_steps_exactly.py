@@ -124,12 +124,12 @@ def delta_of_two_steps(scale: float, epsilon: float, step_size: float) -> float:
     for noisy in range(second - likely, first + likely):
         p, q = (float(law[noisy - each + reach]) for each in (first, second))
         a, b = (total(table, 0.0, step_size / (2 * M) * noisy)[-1] for table in tables)
-        left = epsilon - ((noisy - second) ** 2 - (noisy - first) ** 2) / (2.0 * scale**2)
+        remaining = epsilon - ((noisy - second) ** 2 - (noisy - first) ** 2) / (2.0 * scale**2)
         if a == b:
             found += max(0.0, p - math.exp(epsilon) * q)
             continue
         assert a > b
-        least = math.floor((2.0 * scale**2 * left + a * a - b * b) / (2.0 * (a - b))) + 1
+        least = math.floor((2.0 * scale**2 * remaining + a * a - b * b) / (2.0 * (a - b))) + 1
         at_a, at_b = (float(tails[min(max(least - each + reach, 0), law.size)]) for each in (a, b))
         found += p * at_a - math.exp(epsilon) * q * at_b
     return found

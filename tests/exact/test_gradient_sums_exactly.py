@@ -109,8 +109,8 @@ def test_what_a_record_adds_does_not_depend_on_the_others() -> None:
     generator = np.random.default_rng(3)
     X, y = generator.normal(size=(70, COLUMNS)), generator.integers(0, 2, 70)
     for dense, cells in itertools.islice(weights(features, 1), 9, 40, 4):
-        alone = InMemory(X[:1], y[:1]).gradient_sums(features, 1 << 20).total(dense, cells)
+        non_reentrant = InMemory(X[:1], y[:1]).gradient_sums(features, 1 << 20).total(dense, cells)
         others = InMemory(X[1:], y[1:]).gradient_sums(features, 1 << 20).total(dense, cells)
         last = InMemory(np.roll(X, -1, axis=0), np.roll(y, -1)).gradient_sums(features, 1 << 20).total(dense, cells)
-        for own, rest, whole in zip(alone, others, last, strict=True):
+        for own, rest, whole in zip(non_reentrant, others, last, strict=True):
             assert (own + rest == whole).all()

@@ -88,11 +88,11 @@ def best_adversary(chance: Chance, menu: Sequence[tuple[int, int]], epsilon: flo
     """The largest hockey-stick divergence of `rounds` answers, each query chosen from `menu` by the answers so far."""
     laws = [((chance(a), 1.0 - chance(a)), (chance(b), 1.0 - chance(b))) for a, b in menu]
 
-    def value(p: float, q: float, left: int) -> float:
-        if left == 0:
+    def value(p: float, q: float, remaining: int) -> float:
+        if remaining == 0:
             return max(0.0, p - math.exp(epsilon) * q)
         return max(
-            value(p * first[0], q * second[0], left - 1) + value(p * first[1], q * second[1], left - 1)
+            value(p * first[0], q * second[0], remaining - 1) + value(p * first[1], q * second[1], remaining - 1)
             for first, second in laws
         )
 
@@ -209,9 +209,11 @@ SEVERAL = [
 @pytest.mark.parametrize("noise", SEVERAL, ids=str)
 def test_the_code_has_the_law_of_the_note_for_three_labels(noise: NoisyMax) -> None:
     for votes in ((2, 1, 1), (0, 0, 4), (3, 4, 3)):
-        told = law_of(partial(noise.decide, np.array(votes)))
+        witness_words = law_of(partial(noise.decide, np.array(votes)))
         expected = several_labels_law(noise, votes)
-        assert [told[label] for label in range(3)] == pytest.approx([expected[label] for label in range(3)], rel=1e-9)
+        assert [witness_words[label] for label in range(3)] == pytest.approx(
+            [expected[label] for label in range(3)], rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("noise", SEVERAL, ids=str)
@@ -296,12 +298,12 @@ def best_adversary_on_votes(
 
     ones_p, ones_q = laws(first), laws(second)
 
-    def value(p: NDArray[np.float64], q: NDArray[np.float64], left: int) -> float:
-        if left == 0:
+    def value(p: NDArray[np.float64], q: NDArray[np.float64], remaining: int) -> float:
+        if remaining == 0:
             return max(0.0, float(p.sum()) - math.exp(epsilon) * float(q.sum()))
         return max(
-            value(p * ones_p[i], q * ones_q[i], left - 1)
-            + value(p * (1.0 - ones_p[i]), q * (1.0 - ones_q[i]), left - 1)
+            value(p * ones_p[i], q * ones_q[i], remaining - 1)
+            + value(p * (1.0 - ones_p[i]), q * (1.0 - ones_q[i]), remaining - 1)
             for i in queries
         )
 

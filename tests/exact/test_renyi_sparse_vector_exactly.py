@@ -34,10 +34,10 @@ def factors(parameters: RenyiSparseVector, u: int, step: int, order: float) -> t
 def moment(parameters: RenyiSparseVector, u: int, order: float, unstable: int, rounds: int) -> float:
     """Σ P^α·Q^{1−α} over the answers when ρ is known and one query, always at position u, is asked `rounds` times."""
     fails, ends = factors(parameters, u, 2, order)
-    left = np.ones(unstable + 1)
+    remaining = np.ones(unstable + 1)
     for _ in range(rounds):
-        left[1:] = fails * left[:-1] + (1 - ends) * left[1:]
-    return float(left[-1])
+        remaining[1:] = fails * remaining[:-1] + (1 - ends) * remaining[1:]
+    return float(remaining[-1])
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -129,12 +129,12 @@ def best_moment(law: SparseVectorLaw, menu: Sequence[Query], order: float, round
         for query in menu
     ]
 
-    def value(measure: Floats, unstable_left: int, rounds_left: int) -> float:
-        if unstable_left == 0 or rounds_left == 0:
+    def value(measure: Floats, unstable_remaining: int, rounds_remaining: int) -> float:
+        if unstable_remaining == 0 or rounds_remaining == 0:
             return float(measure.sum())
         return max(
-            value(measure * stable, unstable_left, rounds_left - 1)
-            + value(measure * unstable, unstable_left - 1, rounds_left - 1)
+            value(measure * stable, unstable_remaining, rounds_remaining - 1)
+            + value(measure * unstable, unstable_remaining - 1, rounds_remaining - 1)
             for stable, unstable in table
         )
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pcqr import PrivateClassifier
-from pcqr.data.records import InMemory, Persons, Records
+from pcqr.data.records import GroupedRecords, InMemory, Records
 from pcqr.data.records.on_device import OnDevice
 from pcqr.errors import NoGpu, ParameterError
 from pcqr.gpu.counts import Found
@@ -99,4 +99,4 @@ def test_persons_are_counted_on_the_cpu_and_fit_says_so(monkeypatch: pytest.Monk
         there = classifier.set_params(device="cuda").fit(X, Y > 0, public=PUBLIC, groups=groups).hypothesis_
     assert here == there
     with pytest.raises(ParameterError, match="weights"):
-        OnDevice(Persons(InMemory(X, Y > 0), groups), "cpu")
+        OnDevice(GroupedRecords(InMemory(X, Y > 0), groups), "cpu")

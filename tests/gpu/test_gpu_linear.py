@@ -18,7 +18,7 @@ from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.data.records.vectors import PredicateVectors
 from pcqr.errors import DataError, ParameterError
 from pcqr.privacy.entropy import SeededEntropy
-from pcqr.releases.classifier.descent import descend, shape_of
+from pcqr.releases.classifier.descent import dp_gradient_descent, shape_of
 from pcqr.releases.classifier.plan import LinearStage
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install pcqr[gpu]")
@@ -146,15 +146,17 @@ def some_records(count: int, classes: int) -> InMemory:
 def test_the_same_entropy_gives_the_same_linear_classifier(features: FeatureMap, classes: int, rows: int) -> None:
     records = some_records(rows, classes)
     plan = LinearStage(rows, *shape_of(features), 9, 2**24, 2.0**25, momentum=0.9, step_size=0.05, classes=classes)
-    here = descend(features, records, plan, SeededEntropy(5))
-    assert descend(features, OnDevice(records, "cpu"), plan, SeededEntropy(5)) == here
-    assert descend(features, records, plan, SeededEntropy(6)) != here
+    here = dp_gradient_descent(features, records, plan, SeededEntropy(5))
+    assert dp_gradient_descent(features, OnDevice(records, "cpu"), plan, SeededEntropy(5)) == here
+    assert dp_gradient_descent(features, records, plan, SeededEntropy(6)) != here
 
 
 def test_weights_that_are_cut() -> None:
     features, records = MAPS["whitened"], some_records(50, 2)
     plan = LinearStage(50, *shape_of(features), 12, 2**24, 2.0**25, momentum=0.9, step_size=1e12)
-    here, there = (descend(features, source, plan, SeededEntropy(1)) for source in (records, OnDevice(records, "cpu")))
+    here, there = (
+        dp_gradient_descent(features, source, plan, SeededEntropy(1)) for source in (records, OnDevice(records, "cpu"))
+    )
     assert here == there
     assert np.abs(here.weights).max() == 2.0**10
 

@@ -71,7 +71,7 @@ def test_mistakes_above_are_those_of_a_threshold_at_each_edge(rows: list[tuple[f
     values, labels = np.array([v for v, _ in rows]), np.array([label for _, label in rows], dtype=np.int8)
     groups = group_counts(values, labels)
     expected = [int(((values > edge) != labels).sum()) for edge in groups.edges]
-    assert groups.mistakes_above.tolist() == expected
+    assert groups.errors_above.tolist() == expected
 
 
 def test_minus_zero_and_zero_are_tied() -> None:

@@ -12,7 +12,7 @@ from support import brute_force_law, sampler_law
 from support.laws import sampler_outcomes
 
 from pcqr.data.records import InMemory
-from pcqr.data.records.persons import Persons
+from pcqr.data.records.user_level import GroupedRecords
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.finite import Finite, Member, Predictor
 from pcqr.hypotheses.stumps import Stump
@@ -127,9 +127,9 @@ def test_labels_of_other_types_become_int8(said: object) -> None:
 def test_persons_are_refused_where_their_rows_would_be_asked_for_together() -> None:
     """What a member says of a row may depend on how many rows stand beside it, and that number is private."""
     X = np.array([[0.1], [0.7], [0.9]])
-    persons = Persons(InMemory(X, [0, 1, 1]), np.array([0, 1, 1]))
+    user_level = GroupedRecords(InMemory(X, [0, 1, 1]), np.array([0, 1, 1]))
     members = Finite((Stump(0, 0.5, True, 1), Stump(0, 0.5, False, 1)))
     with pytest.raises(ParameterError, match="one row of each person"):
-        sspp(members, persons, None, DrawStage(1.0), SeededEntropy(0))
-    kept = sspp(members, persons.one_each(SeededEntropy(0)), None, DrawStage(1.0), SeededEntropy(0))
+        sspp(members, user_level, None, DrawStage(1.0), SeededEntropy(0))
+    kept = sspp(members, user_level.one_each(SeededEntropy(0)), None, DrawStage(1.0), SeededEntropy(0))
     assert isinstance(kept, Member)

@@ -246,7 +246,7 @@ class Recorder:
 @pytest.mark.parametrize("eta", [0.1, 0.7, 1e4 / 3])
 def test_error_bound_holds_against_forty_digits(eta: float) -> None:
     X, y = degenerate_records(40)
-    exact = [-Decimal(eta) * mistakes for mistakes in mistakes_of_all_members(X, y, X)]
+    exact = [-Decimal(eta) * error_counts for error_counts in mistakes_of_all_members(X, y, X)]
     bound = Decimal(H.log_probability_error(40, eta))
     with localcontext() as context:
         context.prec = 40

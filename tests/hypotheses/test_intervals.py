@@ -20,8 +20,8 @@ from support.line import (
     check_learner,
     check_private_law,
     check_public_law,
+    error_counts,
     label_patterns,
-    mistakes,
     noisy_records,
     precise_balances,
     precise_draw,
@@ -88,7 +88,7 @@ def test_error_bound_holds_against_60_digits(eta: float) -> None:
         assert 0.0 < bound < 1e-10
         for seed in range(5):
             drawn, log_probability = precise_draw(LINE, x, y, eta, seed)
-            saved = int(y.sum()) - mistakes(drawn, x, y)
+            saved = int(y.sum()) - error_counts(drawn, x, y)
             exact = Decimal(eta) * saved - total.ln()
             assert abs(log_probability - exact) <= Decimal(bound)
 

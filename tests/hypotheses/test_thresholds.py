@@ -20,8 +20,8 @@ from support.line import (
     check_learner,
     check_private_law,
     check_public_law,
+    error_counts,
     label_patterns,
-    mistakes,
     noisy_records,
     precise_draw,
 )
@@ -103,7 +103,7 @@ def test_error_bound_holds_against_60_digits(hypotheses: Thresholds, eta: float)
         assert 0.0 < bound < 1e-10
         for seed in range(5):
             drawn, log_probability = precise_draw(hypotheses, x, y, eta, seed)
-            exact = -Decimal(eta) * mistakes(drawn, x, y) - total.ln()
+            exact = -Decimal(eta) * error_counts(drawn, x, y) - total.ln()
             assert abs(log_probability - exact) <= Decimal(bound)
 
 

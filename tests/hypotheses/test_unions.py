@@ -20,8 +20,8 @@ from support.line import (
     check_learner,
     check_private_law,
     check_public_law,
+    error_counts,
     label_patterns,
-    mistakes,
     noisy_records,
     precise_balances,
     precise_draw,
@@ -80,7 +80,7 @@ def test_learner_attains_the_fewest_mistakes(r: int) -> None:
 def test_one_interval_makes_as_few_mistakes_as_the_intervals_learner(rows: list[tuple[int, int]]) -> None:
     x, y = np.array([float(v) for v, _ in rows]), np.array([label for _, label in rows], dtype=np.int8)
     union, interval = UnionsOfIntervals(1).learn(x, y), Intervals().learn(x, y)
-    assert mistakes(union, x, y) == mistakes(interval, x, y)
+    assert error_counts(union, x, y) == error_counts(interval, x, y)
 
 
 def test_learner_prefers_few_switches_and_then_the_leftmost() -> None:
@@ -107,7 +107,7 @@ def test_error_bound_holds_against_60_digits(r: int, eta: float) -> None:
         assert 0.0 < bound < 1e-9
         for seed in range(3):
             drawn, log_probability = precise_draw(hypotheses, x, y, eta, seed)
-            saved = int(y.sum()) - mistakes(drawn, x, y)
+            saved = int(y.sum()) - error_counts(drawn, x, y)
             assert abs(log_probability - (Decimal(eta) * saved - log_total)) <= Decimal(bound)
 
 

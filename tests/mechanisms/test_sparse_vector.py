@@ -50,7 +50,7 @@ def test_one_sided_rule(monkeypatch: pytest.MonkeyPatch) -> None:
             run = ONE_SIDED.start(SystemEntropy())
             expected = [d - g > 3 + rho for d, g in zip(distances, noise, strict=True)]
             assert [run.is_stable(d) for d in distances] == expected
-            assert run.unstable_left == 2 - expected.count(False)
+            assert run.unstable_remaining == 2 - expected.count(False)
 
 
 def test_renyi_rule(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_renyi_rule(monkeypatch: pytest.MonkeyPatch) -> None:
             run = RENYI.start(SystemEntropy())
             expected = [d - max(0, g - 2) > 3 + rho for d, g in zip(distances, noise, strict=True)]
             assert [run.is_stable(d) for d in distances] == expected
-            assert run.unstable_left == 2 - expected.count(False)
+            assert run.unstable_remaining == 2 - expected.count(False)
 
 
 def test_paper_rule(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +90,11 @@ def test_a_threshold_whose_redraw_is_broken_off_is_never_used_again(monkeypatch:
     monkeypatch.setattr(paper, "discrete_laplace", noise)
     run = replace(PAPER, unstable=3).start(SystemEntropy())
     assert not run.is_stable(0)
-    assert (run.unstable_left, run.queries_left) == (2, 4)
+    assert (run.unstable_remaining, run.queries_remaining) == (2, 4)
     for error, left in ((KeyboardInterrupt, 3), (MemoryError, 2)):
         with pytest.raises(error):
             run.is_stable(0)
-        assert (run.unstable_left, run.queries_left) == (2, left), "nothing was tested"
+        assert (run.unstable_remaining, run.queries_remaining) == (2, left), "nothing was tested"
     assert run.is_stable(0), "against the new threshold 3 − 50"
     assert not rho
 
@@ -118,7 +118,7 @@ def test_a_test_in_the_middle_of_another_is_refused(parameters: SparseVector) ->
     entropy.asks = True
     assert not run.is_stable(-(10**6))
     assert not entropy.asks
-    assert run.unstable_left == 0
+    assert run.unstable_remaining == 0
 
 
 def test_a_test_that_is_broken_off_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_a_run_goes_on_with_its_thresholds_and_what_is_left(parameters: SparseVe
     assert run.thresholds() == drawn
     assert len(drawn) == (parameters.unstable if parameters.redraws_threshold else 1)
     again = RunningSparseVector(parameters, Forbidden(), drawn)
-    again.unstable_left, again.queries_left = run.unstable_left, run.queries_left
+    again.unstable_remaining, again.queries_remaining = run.unstable_remaining, run.queries_remaining
     assert again.thresholds() == drawn
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(type(parameters), "query_noise", lambda *_: 0)
@@ -150,8 +150,8 @@ def test_a_run_goes_on_with_its_thresholds_and_what_is_left(parameters: SparseVe
 def test_it_halts_after_its_unstable_answers_and_not_one_later(parameters: SparseVector) -> None:
     run = parameters.start(SeededEntropy(1))
     assert [run.is_stable(-(10**6)) for _ in range(2)] == [False, False]
-    assert run.unstable_left == 0
-    assert run.has_halted
+    assert run.unstable_remaining == 0
+    assert run.is_exhausted
     with pytest.raises(RuntimeError, match="halted"):
         run.is_stable(10**6)
 
@@ -160,10 +160,10 @@ def test_stable_answers_are_free_without_limit_when_calibrated_and_counted_in_th
     for parameters in (ONE_SIDED, RENYI):
         run = parameters.start(SystemEntropy())
         assert all(run.is_stable(10**6) for _ in range(50))
-        assert run.unstable_left == 2
+        assert run.unstable_remaining == 2
     run = PAPER.start(SystemEntropy())
     assert all(run.is_stable(10**6) for _ in range(5))
-    assert (run.unstable_left, run.queries_left, run.has_halted) == (2, 0, True)
+    assert (run.unstable_remaining, run.queries_remaining, run.is_exhausted) == (2, 0, True)
     with pytest.raises(RuntimeError, match="halted"):
         run.is_stable(10**6)
 

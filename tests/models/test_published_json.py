@@ -29,7 +29,7 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stump
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.models import Provenance, PublishedModel
-from pcqr.privacy.unit import PERSON, RECORD, Unit
+from pcqr.privacy.unit import RECORD, USER, Unit
 
 
 def changed(change: dict[str, Any] | None = None, **inside: Any) -> str:
@@ -55,17 +55,17 @@ def test_files_that_an_earlier_version_wrote_are_read_and_written_byte_for_byte(
 
 
 def test_a_file_says_that_it_is_about_persons() -> None:
-    model = replace(MODEL, guarantee=Guarantee(0.5, unit=PERSON))
+    model = replace(MODEL, guarantee=Guarantee(0.5, unit=USER))
     assert "If all rows of any one of the 1,000 persons were replaced by those of any other, no model" in model.card()
     assert "Adjacency: replace one person, with all rows. The number of persons is public." in model.card()
     assert PublishedModel.from_json(model.to_json()).guarantee == model.guarantee
 
 
 def test_a_file_says_nothing_of_persons_with_few_rows() -> None:
-    model = replace(MODEL, guarantee=Guarantee(0.5, unit=Unit.person(3)))
+    model = replace(MODEL, guarantee=Guarantee(0.5, unit=Unit.user(3)))
     assert "If the rows (at most 3) of any one of the 1,000 persons were replaced by those of any other" in model.card()
     assert "Adjacency: replace one person, who has at most 3 rows." in model.card()
-    with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD or PERSON in a model file of version 5"):
+    with pytest.raises(ParameterError, match=r"guarantee\.unit must be RECORD or USER in a model file of version 5"):
         model.to_json()
 
 

@@ -34,7 +34,7 @@ from pcqr.hypotheses import DecisionTree, DecisionTrees, Stumps, Thresholds
 from pcqr.models import PrivateScore, PublishedModel
 from pcqr.models.score import Bins
 from pcqr.models.scoring import Scoring
-from pcqr.privacy.unit import PERSON
+from pcqr.privacy.unit import USER
 from pcqr.release import Account
 
 SCHEMA = Schema((Column("age", bounds=(0, 99)), Column("job", "categorical", ("nurse", "cook"))))
@@ -218,11 +218,11 @@ def test_what_is_refused_costs_nothing(
 
 
 def test_the_fewest_records() -> None:
-    assert Scoring.of(MODEL, 0.05, None).guarantee(200, persons=False).is_pure
+    assert Scoring.of(MODEL, 0.05, None).guarantee(200, user_level=False).is_pure
     with pytest.raises(InfeasiblePlan, match="n ≥ 200"):
-        Scoring.of(MODEL, 0.05, None).guarantee(199, persons=False)
+        Scoring.of(MODEL, 0.05, None).guarantee(199, user_level=False)
     with pytest.raises(InfeasiblePlan):
-        Scoring.of(MODEL, 0.05, None).guarantee(0, persons=True)
+        Scoring.of(MODEL, 0.05, None).guarantee(0, user_level=True)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.2, 50.0])  # mostly noise, as much noise as sampling, mostly sampling
@@ -233,14 +233,15 @@ def test_what_is_expected_is_what_comes(epsilon: float) -> None:
     assert Scoring.of(MODEL, 0.2, None).expected(20) == 1.0
 
 
-# Persons --------------------------------------------------------------------------------------------------------------
+# GroupedRecords
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def test_one_row_of_each_person_counts() -> None:
-    persons = np.arange(1_000) // 5  # each has all five kinds of rows
-    score = exactly(X, Y, groups=persons)
+    user_level = np.arange(1_000) // 5  # each has all five kinds of rows
+    score = exactly(X, Y, groups=user_level)
     assert score.records == sum(score.histogram) == 200
-    assert score.guarantee.unit == PERSON
+    assert score.guarantee.unit == USER
     assert all(20 < count < 60 for count in score.histogram[:3])
     assert 50 < score.histogram[3] < 110
     assert "200 persons" in repr(score)
@@ -249,9 +250,9 @@ def test_one_row_of_each_person_counts() -> None:
 
 
 def test_an_account_of_persons(tmp_path: Path, account: Account) -> None:
-    persons = Account.create(tmp_path / "p", 1.0, 1e-6, unit=PERSON, anchor=tmp_path / "p.anchor")
-    private_score(MODEL, X, Y, 0.5, groups=np.arange(1_000) // 5, account=persons)
-    (charge,) = persons.charges
+    user_level = Account.create(tmp_path / "p", 1.0, 1e-6, unit=USER, anchor=tmp_path / "p.anchor")
+    private_score(MODEL, X, Y, 0.5, groups=np.arange(1_000) // 5, account=user_level)
+    (charge,) = user_level.charges
     assert charge.facts["records"] == 200
     with pytest.raises(ParameterError, match="about the account's unit"):
         private_score(MODEL, X, Y, 0.5, groups=np.arange(1_000) // 5, account=account)

@@ -213,7 +213,7 @@ def test_the_promise_is_kept(seed: int, runs: int) -> None:
         with suppress(BudgetExhausted):
             answers += (a.label for a in PrivClass(votes, asked.queries, entropy).answers(queries[:, None]))
         answers += [None] * (asked.queries - len(answers))
-        halted += votes.left.unstable == 0
+        halted += votes.remaining.unstable == 0
         wrong = sum(answer is None or answer != label for answer, label in zip(answers, truth, strict=True))
         broken += wrong > (gamma + asked.alpha) * asked.queries
         unanswered += answers.count(None)

@@ -38,7 +38,7 @@ def test_the_modelled_run_is_the_average_of_simulated_ones(vector: CalibratedSpa
         depth = rng.random(queries) / 2.0  # at most ½ from a boundary, whichever side
         votes = (teachers - 1) // 2 - 0.5 * teachers * np.exp(-depth / theta)
         for distance in np.floor(np.maximum(votes, 0.0)):
-            if running.has_halted:
+            if running.is_exhausted:
                 unanswered += 1
                 continue
             asked += 1

@@ -71,7 +71,7 @@ def test_noise_is_that_of_the_noisy_majority(make: Callable[..., VotingPlan]) ->
     plan, peer = make(asked, vote="noisy max"), plan_noisy_max(asked)
     assert (plan.vote, plan.guarantee, plan.prediction) == (peer.vote, peer.guarantee, peer.prediction)
     assert plan.expected_answers == plan.queries
-    assert (plan.left, plan.stages) == (peer.left, peer.stages)
+    assert (plan.remaining, plan.stages) == (peer.remaining, peer.stages)
     with pytest.raises(ParameterError, match="plan must be a test of stability"):
         _ = plan.tested
 

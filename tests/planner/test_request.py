@@ -60,7 +60,7 @@ def test_numbers_are_changed_by_name_wherever_they_stand() -> None:
         ("public", 0),
         ("hypotheses", "stumps"),
         ("delta", 0.0),
-        ("unit", Unit.person(3)),
+        ("unit", Unit.user(3)),
     ],
 )
 def test_nonsense_is_refused(name: str, value: Any) -> None:

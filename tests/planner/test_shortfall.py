@@ -18,7 +18,7 @@ from pcqr.errors import InfeasiblePlan, NothingLearned
 from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.planner.expectation import nothing_learned, warn_if_nothing_learned, warn_if_unanswered
 from pcqr.releases.agnostic.planning import plan_agnostic
-from pcqr.releases.classifier.rule import least_strength
+from pcqr.releases.classifier.rule import least_n_epsilon
 from pcqr.releases.protocol.plan import Prediction
 from pcqr.releases.universal.planning import plan_universal
 
@@ -70,7 +70,7 @@ def test_a_universal_release_of_as_many_queries_is_silent() -> None:
 
 
 def test_below_the_least_strength_the_most_common_label_is_all_that_is_expected() -> None:
-    least = least_strength(100, 2)
+    least = least_n_epsilon(100, 2)
     assert least == pytest.approx(8 * math.log(200))
     assert nothing_learned(1_000, (least + 1e-6) / 1_000, 100, 2) is None
     told = nothing_learned(1_000, (least - 1e-6) / 1_000, 100, 2)
@@ -83,7 +83,7 @@ def test_with_the_n_or_the_epsilon_that_it_names_nothing_is_said(
     records: int, epsilon: float, predicates: int, classes: int
 ) -> None:
     told = nothing_learned(records, epsilon, predicates, classes)
-    assert (told is None) == (records * epsilon >= least_strength(predicates, classes))
+    assert (told is None) == (records * epsilon >= least_n_epsilon(predicates, classes))
     if told is None:
         return
     named = re.search(r"Take n ≥ ([\d,]+) at this ε, or ε ≥ ([\d.e+-]+) at this n\.$", told)
@@ -96,7 +96,7 @@ def test_with_the_n_or_the_epsilon_that_it_names_nothing_is_said(
 
 
 def test_more_predicates_and_more_classes_need_more() -> None:
-    assert least_strength(10, 2) < least_strength(100, 2) < least_strength(100, 10)
+    assert least_n_epsilon(10, 2) < least_n_epsilon(100, 2) < least_n_epsilon(100, 10)
 
 
 def test_a_warning_that_nothing_can_be_learned_names_whoever_fits() -> None:

@@ -17,7 +17,7 @@ from pcqr.audit.report import FAST, Report, Row
 from pcqr.audit.statistical import Audited, Event
 from pcqr.plotting import axes as drawing
 from pcqr.plotting.axes import PUBLISHED, WARNING
-from pcqr.plotting.pictures import HIGHEST, INFINITY, LOWEST, Line, _position, _told, lines_of
+from pcqr.plotting.pictures import HIGHEST, INFINITY, LOWEST, Line, _position, _described, lines_of
 from pcqr.plotting.pictures import draw_audit as draw
 from pcqr.privacy.guarantee import Guarantee
 
@@ -93,8 +93,8 @@ def test_the_nearest_of_each_algorithm_all_bugs_and_all_flagged_are_shown() -> N
     ],
 )
 def test_a_case_is_told_by_its_algorithm_first(name: str, told: tuple[str, str]) -> None:
-    assert _told(replace(HOLDS, name=name)) == told
-    assert _told(replace(BUG, name=name)) == (name, "")
+    assert _described(replace(HOLDS, name=name)) == told
+    assert _described(replace(BUG, name=name)) == (name, "")
 
 
 def test_no_word_of_the_stored_picture_is_cut_or_covers_another(

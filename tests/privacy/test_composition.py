@@ -79,12 +79,12 @@ def test_a_draw_is_pure_with_a_loss_in_an_interval() -> None:
     event = DRAW.event(CONTEXT)
     assert isinstance(event, BoundedRangeEvent)
     assert event.stated == DRAW.guarantee(CONTEXT)
-    twice = event.alone.epsilon - 0.1
+    twice = event.by_itself.epsilon - 0.1
     assert 0.0 < twice < 1e-9
     assert 0.1 + 2.0 * twice <= event.epsilon <= (0.1 + 2.0 * twice) * (1 + 1e-11)
     blind = DrawStage(0.0).event(CONTEXT)
     assert isinstance(blind, BoundedRangeEvent)
-    assert (blind.epsilon, blind.alone.epsilon) == (0.0, 0.0)
+    assert (blind.epsilon, blind.by_itself.epsilon) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("kind", [Sequence, Branch])
@@ -356,7 +356,7 @@ def paths(event: Event, *, is_sure: bool = True) -> Iterator[tuple[Event, ...]]:
             for option in events:
                 yield from paths(option, is_sure=False)
         case BoundedRangeEvent() if not is_sure:
-            yield (PureEvent(event.alone.epsilon),)
+            yield (PureEvent(event.by_itself.epsilon),)
         case _:
             yield (event,)
 
@@ -368,8 +368,8 @@ def test_no_path_costs_more_than_the_whole(stage: Stage) -> None:
     whole = cost(stage)
     assert whole.delta <= DELTA
     for path in paths(stage.event(CONTEXT)):
-        alone = account_for(Composed(path), DELTA)
-        assert whole.epsilon >= alone.epsilon * (1 - SLIP)
+        by_itself = account_for(Composed(path), DELTA)
+        assert whole.epsilon >= by_itself.epsilon * (1 - SLIP)
 
 
 @settings(max_examples=100, deadline=None)

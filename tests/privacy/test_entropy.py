@@ -58,7 +58,7 @@ def test_a_bound_near_the_largest_is_not_biased(entropy: Entropy) -> None:
 def test_words_that_would_bias_are_redrawn() -> None:
     entropy = ScriptedEntropy(2**64 - 1, 7, 2**64 - 1, 5)
     assert entropy.below(3, 2).tolist() == [2, 1]
-    assert not entropy.left
+    assert not entropy.remaining
 
 
 @pytest.mark.parametrize("bound", [3, 10, (1 << 62) - 1])
@@ -73,7 +73,7 @@ def test_tied_keys_are_drawn_again_all_of_them() -> None:
     """Keys in the order of their positions would be a bias: the earlier one would come first."""
     entropy = ScriptedEntropy(5, 9, 5, 3, 2, 1)
     assert entropy.permutation(3).tolist() == [2, 1, 0]
-    assert not entropy.left
+    assert not entropy.remaining
     for tied in ((4, 4), (7, 7)):
         assert ScriptedEntropy(*tied, 1, 0).permutation(2).tolist() == [1, 0]
 

@@ -17,14 +17,14 @@ from hypothesis import strategies as st
 from pcqr.errors import ParameterError, WeakGuarantee
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.privacy.guarantee import Guarantee, amplified, positive, rounded_text, rounded_up, unamplified, warn_if_weak
-from pcqr.privacy.unit import PERSON, PRESENCE, RECORD, Unit
+from pcqr.privacy.unit import PRESENCE, RECORD, USER, Unit
 from pcqr.releases.words import promise
 
 epsilons = st.floats(1e-6, 60.0)
 rates = st.floats(1e-6, 1.0)
 deltas = st.floats(0.0, 1e-3)
 guarantees = st.builds(Guarantee, epsilons, deltas)
-units = st.just(RECORD) | st.builds(Unit.person, st.integers(1, 3))
+units = st.just(RECORD) | st.builds(Unit.user, st.integers(1, 3))
 
 
 @pytest.mark.parametrize(
@@ -127,16 +127,16 @@ def test_a_sample_of_rows_amplifies_for_records_alone(part: Guarantee, rate: flo
     """With g rows somebody is in a sample with a chance above q: nothing is proved for persons."""
     assert part.amplify(rate).unit == RECORD
     with pytest.raises(ParameterError, match="unit"):
-        replace(part, unit=Unit.person(2)).amplify(rate)
+        replace(part, unit=Unit.user(2)).amplify(rate)
 
 
 def test_caveats_speak_of_the_unit() -> None:
     weak = Guarantee(1000.0, 0.5)
     assert "the odds about a record" in str(weak)
     assert "showing whole records" in str(weak)
-    person = str(replace(weak, unit=Unit.person(5)))
-    assert "the odds about a person" in person
-    assert "showing all rows of some persons" in person
+    user = str(replace(weak, unit=Unit.user(5)))
+    assert "the odds about a person" in user
+    assert "showing all rows of some persons" in user
 
 
 def test_groups() -> None:
@@ -272,11 +272,11 @@ def test_a_guarantee_says_whether_an_account_paid_and_a_seeded_one_pays_nothing(
         assert seeded.charged(to_account=paid) == seeded
 
 
-@pytest.mark.parametrize("unit", [PRESENCE, PERSON, Unit.person(2)])
+@pytest.mark.parametrize("unit", [PRESENCE, USER, Unit.user(2)])
 def test_what_was_proved_for_records_alone_becomes_a_guarantee_about_persons(unit: Unit) -> None:
     """Of a record that is removed only, or of a person with few rows, the same figures say too little."""
-    found = Guarantee(1.0, 1e-6).for_persons("one row of each")
-    assert (found.unit, found.epsilon, found.delta) == (PERSON, 1.0, 1e-6)
+    found = Guarantee(1.0, 1e-6).at_user_level("one row of each")
+    assert (found.unit, found.epsilon, found.delta) == (USER, 1.0, 1e-6)
     assert found.steps[-1] == "one row of each"
     with pytest.raises(ParameterError, match="unit"):
-        Guarantee(1.0, 1e-6, unit=unit).for_persons("one row of each")
+        Guarantee(1.0, 1e-6, unit=unit).at_user_level("one row of each")

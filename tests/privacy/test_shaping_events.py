@@ -58,8 +58,8 @@ def test_without_a_delta_they_are_pure() -> None:
 
 def test_what_may_fail_is_taken_off_delta_and_its_epsilon_is_beside() -> None:
     squares = 4 / 20.0**2 + 1 / 50.0**2
-    left = DELTA - 1e-7
-    by_hand = fine_gaussian_epsilon(math.sqrt(squares), left, SCALE, 1_008, (1e-7,))
+    remaining = DELTA - 1e-7
+    by_hand = fine_gaussian_epsilon(math.sqrt(squares), remaining, SCALE, 1_008, (1e-7,))
     assert cost(NAMES, SUMS).epsilon == pytest.approx(by_hand, rel=1e-9)
     assert cost(NAMES, SUMS).delta == DELTA
     with pytest.raises(ParameterError, match="events"):

@@ -27,10 +27,10 @@ def beside(*others: Event, sums: NoisySumsEvent = SUMS) -> Guarantee:
 @pytest.mark.parametrize("pure", [(), (0.05,)])
 def test_a_bounded_range_costs_less_than_a_pure_release_and_is_not_free(length: float, pure: tuple[float, ...]) -> None:
     others = tuple(map(PureEvent, pure))
-    alone = beside(*others)
+    by_itself = beside(*others)
     ranged = beside(*others, BoundedRangeEvent(length))
     as_pure = beside(*others, PureEvent(length))
-    assert alone.epsilon < ranged.epsilon < 0.999 * as_pure.epsilon
+    assert by_itself.epsilon < ranged.epsilon < 0.999 * as_pure.epsilon
     assert ranged.delta == DELTA
     assert gaussian_delta(MU, ranged.epsilon, pure, length) <= DELTA
     assert gaussian_delta(MU, 0.999 * ranged.epsilon, pure, length) > DELTA
@@ -61,7 +61,7 @@ def test_its_explanation_names_what_stands_beside(others: tuple[Event, ...], kin
 
 def test_on_a_coarse_grid_renyi_divergences_have_it_in() -> None:
     coarse = replace(SUMS, scale=100.0)
-    alone, ranged, pure = (
+    by_itself, ranged, pure = (
         beside(*others, sums=coarse).epsilon for others in ((), (BoundedRangeEvent(0.1),), (PureEvent(0.1),))
     )
-    assert alone < ranged < pure
+    assert by_itself < ranged < pure

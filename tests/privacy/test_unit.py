@@ -10,7 +10,7 @@ import pytest
 from pcqr.errors import ParameterError
 from pcqr.privacy.accounting import compose
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.privacy.unit import PERSON, PRESENCE, RECORD, Unit, check_proved
+from pcqr.privacy.unit import PRESENCE, RECORD, USER, Unit, check_proved
 from pcqr.releases.words import promise
 
 
@@ -19,9 +19,9 @@ from pcqr.releases.words import promise
     [
         (("household",), "kind"),
         (("record", 1), "rows"),
-        (("person", 0), "rows"),
-        (("person", 2.0), "rows"),
-        (("person", True), "rows"),
+        (("user", 0), "rows"),
+        (("user", 2.0), "rows"),
+        (("user", True), "rows"),
     ],
 )
 def test_units_that_mean_nothing_are_refused(arguments: tuple[Any, ...], name: str) -> None:
@@ -33,52 +33,52 @@ def test_units_that_mean_nothing_are_refused(arguments: tuple[Any, ...], name: s
 def test_a_unit_says_what_neighbours_differ_in() -> None:
     assert Unit("record") == RECORD
     assert RECORD.adjacency == "replace one record"
-    assert Unit.person(5).adjacency == "replace one person, who has at most 5 rows"
-    assert Unit.person(1).adjacency == "replace one person, who has at most 1 row"
-    assert Unit.person(np.int64(5)) == Unit.person(5)  # type: ignore[arg-type]
-    assert type(Unit.person(np.int64(5)).rows) is int  # type: ignore[arg-type]
+    assert Unit.user(5).adjacency == "replace one person, who has at most 5 rows"
+    assert Unit.user(1).adjacency == "replace one person, who has at most 1 row"
+    assert Unit.user(np.int64(5)) == Unit.user(5)  # type: ignore[arg-type]
+    assert type(Unit.user(np.int64(5)).rows) is int  # type: ignore[arg-type]
 
 
 def test_a_unit_begins_a_sentence() -> None:
     assert RECORD.any_one() == "any one private record"
     assert RECORD.any_one(1000) == "any one of the 1,000 private records"
-    assert Unit.person(5).any_one() == "the rows (at most 5) of any one person"
-    assert Unit.person(5).any_one(1000) == "the rows (at most 5) of any one of the 1,000 persons"
-    assert PERSON.any_one() == "all rows of any one person"
-    assert PERSON.any_one(1000) == "all rows of any one of the 1,000 persons"
+    assert Unit.user(5).any_one() == "the rows (at most 5) of any one person"
+    assert Unit.user(5).any_one(1000) == "the rows (at most 5) of any one of the 1,000 persons"
+    assert USER.any_one() == "all rows of any one person"
+    assert USER.any_one(1000) == "all rows of any one of the 1,000 persons"
 
 
 def test_one_person_with_one_row_is_still_another_unit() -> None:
     """Neighbours are the same; nobody has checked yet that each row is another person."""
     check_proved(RECORD)
     for rows in (1, 5):
-        assert Unit.person(rows) != RECORD
+        assert Unit.user(rows) != RECORD
         with pytest.raises(ParameterError, match=r"^unit must be RECORD, the only unit .* for which pcqr has proofs"):
-            check_proved(Unit.person(rows))
+            check_proved(Unit.user(rows))
 
 
 def test_a_person_with_any_number_of_rows_is_one_with_a_bounded_number_too() -> None:
-    assert Unit("person") == PERSON
-    assert PERSON.adjacency == "replace one person, with all rows"
-    assert PERSON.revealed == "all rows of some persons"
-    assert PERSON.implies(PERSON)
-    assert PERSON.implies(Unit.person(3))
-    assert Unit.person(3).implies(Unit.person(3))
-    for first, second in ((Unit.person(3), PERSON), (Unit.person(3), Unit.person(2)), (PERSON, RECORD)):
+    assert Unit("user") == USER
+    assert USER.adjacency == "replace one person, with all rows"
+    assert USER.revealed == "all rows of some persons"
+    assert USER.implies(USER)
+    assert USER.implies(Unit.user(3))
+    assert Unit.user(3).implies(Unit.user(3))
+    for first, second in ((Unit.user(3), USER), (Unit.user(3), Unit.user(2)), (USER, RECORD)):
         assert not first.implies(second)
-    assert not RECORD.implies(PERSON)
-    assert not PRESENCE.implies(PERSON)
+    assert not RECORD.implies(USER)
+    assert not PRESENCE.implies(USER)
 
 
 def test_what_holds_for_records_that_were_persons_holds_for_persons() -> None:
-    about = Guarantee(1.0, 1e-6).for_persons("n counts persons")
-    assert (about.unit, about.epsilon, about.delta, about.steps) == (PERSON, 1.0, 1e-6, ("n counts persons",))
+    about = Guarantee(1.0, 1e-6).at_user_level("n counts persons")
+    assert (about.unit, about.epsilon, about.delta, about.steps) == (USER, 1.0, 1e-6, ("n counts persons",))
     assert promise(about, 1_000).startswith(
         "If all rows of any one of the 1,000 persons were different, no set of outcomes"
     )
     for other in (about, Guarantee(1.0, unit=PRESENCE)):
         with pytest.raises(ParameterError, match="only unit"):
-            other.for_persons("again")
+            other.at_user_level("again")
     with pytest.raises(ParameterError, match="same unit"):
         about.compose(Guarantee(1.0))
 
@@ -88,7 +88,7 @@ def test_presence_is_less_than_a_record_and_says_so() -> None:
     assert Unit("presence") == PRESENCE
     assert PRESENCE != RECORD
     assert PRESENCE.adjacency == "REMOVE OR ADD one record, which is less than to replace one"
-    assert (RECORD.change, PRESENCE.change, Unit.person(2).change) == ("different", "removed", "different")
+    assert (RECORD.change, PRESENCE.change, Unit.user(2).change) == ("different", "removed", "different")
     with pytest.raises(ParameterError):
         Unit("presence", 2)
     with pytest.raises(ParameterError, match="only unit"):

@@ -65,5 +65,5 @@ def test_every_sum_of_a_descent_has_fresh_noise_of_the_plans_scale_in_every_bloc
 
     monkeypatch.setattr(linear, "discrete_gaussians", watched_noise)
     plan = LinearStage(N, MAP.size, 0, 0, 256, 3, 2**10, 2.0**12, 0.5, 0.1, classes=3)
-    linear.descend(MAP, InMemory(X, Y, 3), plan, SeededEntropy(0))
+    linear.dp_gradient_descent(MAP, InMemory(X, Y, 3), plan, SeededEntropy(0))
     assert asked == [(2.0**12, 3 * MAP.size)] * 3

@@ -77,7 +77,7 @@ class ToyPlan(QueryPlan):
 class OneBit:
     """A labeller that says the same to everybody. It holds no other secret than that bit, which everybody is told."""
 
-    left = Usage(None, None)
+    remaining = Usage(None, None)
 
     def __init__(self, records: Records, stage: ToyStage, entropy: Entropy) -> None:
         behind = np.full(2, -stage.epsilon)
@@ -214,7 +214,7 @@ def test_the_estimator_has_the_face_of_all() -> None:
     release = clone(ToyMajority(epsilon=40.0, queries=3, classes=("no", "yes"))).fit(X, y)
     assert release.predict(X[:9]).tolist() == ["yes"] * 9
     assert release.answer([0.5]).remaining == Usage(None, None)
-    assert (release.queries_answered_, release.unstable_left_) == (10, None)
+    assert (release.queries_answered_, release.unstable_remaining_) == (10, None)
     assert release.answer([0.7]).beyond_plan
     assert release.preview(X).chance_of_halting == 0.0
     assert release.guarantee_.is_pure

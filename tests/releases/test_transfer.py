@@ -80,10 +80,10 @@ def test_after_any_vote_a_student_learns_from_the_labels_that_were_answered(name
 def test_the_release_is_not_asked_and_can_still_be() -> None:
     release = fitted("subsamp", entropy=0)
     release.predict(QUERIES)
-    before = release.queries_answered_, release.unstable_left_
+    before = release.queries_answered_, release.unstable_remaining_
     student = transfer(release, LogisticRegression(C=100.0))
     assert student.predict(HARD).shape == (len(HARD),)
-    assert (release.queries_answered_, release.unstable_left_) == before
+    assert (release.queries_answered_, release.unstable_remaining_) == before
     assert student.score(QUERIES, QUERIES[:, 0] > 0.4) == 1.0
     assert student.predict_proba(QUERIES[:3]).shape == (3, 2)
     assert not hasattr(transfer(release, LinearSVC()), "predict_proba")

@@ -1,4 +1,4 @@
-"""docs/documents.md stays true."""
+"""docs/serialization.md stays true."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from support.serving import Running, running
 from pcqr.server import process as processes
 from pcqr.server.limits import SECURITY_HEADERS, middleware
 from pcqr.server.metrics import Metrics
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LIMIT = 20_000
@@ -38,7 +38,7 @@ class Seen:
     goes_on: threading.Event = field(default_factory=threading.Event)
 
 
-def make(seen: Seen, **settings: Any) -> tuple[ASGIApp, Gate]:
+def make(seen: Seen, **settings: Any) -> tuple[ASGIApp, ServerState]:
     async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await receive()
@@ -54,7 +54,7 @@ def make(seen: Seen, **settings: Any) -> tuple[ASGIApp, Gate]:
         late = [name for name, _ in scope["headers"] if name == b"late"]
         await Response(b"x" * size if not late else b"a trailer was believed")(scope, receive, send)
 
-    gate, app = Gate(Settings(**settings), Metrics()), endpoint
+    gate, app = ServerState(Settings(**settings), Metrics()), endpoint
     for layer in reversed(middleware(gate)):
         app = layer.cls(app, *layer.args, **layer.kwargs)  # type: ignore[assignment]
     return app, gate

@@ -27,7 +27,7 @@ from pcqr.server.logs import QUIET_SECONDS, Episodes
 from pcqr.server.looking import Look
 from pcqr.server.metrics import Metrics
 from pcqr.server.service import Place, Service
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 ASK = "/v1/releases/ages/ask"
 
@@ -48,7 +48,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def served(place: Place) -> Any:
-    service, gate = Service.open([place]), Gate(Settings(), Metrics())
+    service, gate = Service.open([place]), ServerState(Settings(), Metrics())
     return running(make_app(service, gate.settings, gate), gate)
 
 
@@ -114,7 +114,7 @@ def test_a_database_that_is_away_is_told_once_by_whoever_looks_and_the_server_is
 
 def test_too_much_at_once_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept(tmp_path)
-    service, gate = Service.open([release_place(tmp_path)]), Gate(Settings(), Metrics())
+    service, gate = Service.open([release_place(tmp_path)]), ServerState(Settings(), Metrics())
     with running(make_app(service, gate.settings, gate), gate) as server:
         gate.in_flight = gate.settings.most_requests
         assert [ask(server, 0.1) for _ in range(3)] == [503] * 3

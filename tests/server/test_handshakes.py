@@ -20,7 +20,7 @@ from support.serving import Running, running
 
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import tls
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -42,7 +42,7 @@ async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
 def started(folder: Path, **more: Any) -> Iterator[Running]:
     chain, key = certificate(folder)
     settings = Settings(certificate=chain, certificate_key=key, **more)
-    with running(endpoint, Gate(settings, Metrics()), tls(settings)) as server:
+    with running(endpoint, ServerState(settings, Metrics()), tls(settings)) as server:
         yield server
 
 
@@ -77,12 +77,12 @@ def test_handshakes_that_are_left_keep_nobody_out(tmp_path: Path) -> None:
     with started(tmp_path, most_connections=10, header_seconds=60.0) as server, contextlib.ExitStack() as stack:
         early = stack.enter_context(encrypted(connected(server)))
         assert asked(early).endswith(b"https")
-        left = [stack.enter_context(connected(server)) for _ in range(200)]
+        remaining = [stack.enter_context(connected(server)) for _ in range(200)]
         with encrypted(connected(server)) as connection:
             assert asked(connection).endswith(b"https")
             assert asked(connection).endswith(b"https"), "another one on the same connection"
         assert refused(server, "gave way") >= 190
-        assert left[0].recv(10) == b"", "the first has given way"
+        assert remaining[0].recv(10) == b"", "the first has given way"
         assert asked(early).endswith(b"https"), "handshakes give way before connections do"
 
 
@@ -114,6 +114,6 @@ def test_handshakes_that_fail_or_take_too_long_end_in_silence(tmp_path: Path, ca
 
 
 def test_an_end_waits_for_no_handshake(tmp_path: Path) -> None:
-    with started(tmp_path, header_seconds=60.0) as server, connected(server) as left:
+    with started(tmp_path, header_seconds=60.0) as server, connected(server) as remaining:
         server.server.stop()
-        assert left.recv(10) == b""
+        assert remaining.recv(10) == b""

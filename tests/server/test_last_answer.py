@@ -23,7 +23,7 @@ from pcqr.releases.subsample.run import StableVotes
 from pcqr.server.app import make_app
 from pcqr.server.metrics import Metrics
 from pcqr.server.service import Place, Service
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 UNSTABLE, AT_ONCE = 3, 50
 
@@ -73,14 +73,18 @@ def check(replies: Sequence[httpx.Response], place: Place) -> None:
     good = [reply.json() for reply in replies if reply.status_code == 200]
     refused = [reply.json() for reply in replies if reply.status_code != 200]
     assert [(told["answers"][0]["kind"], told["answers"][0]["label"]) for told in good] == [("unstable", None)]
-    assert (good[0]["spent"]["unstable"], good[0]["left"]["unstable"]) == (UNSTABLE, 0)
+    assert (good[0]["spent"]["unstable"], good[0]["remaining"]["unstable"]) == (UNSTABLE, 0)
     assert {(told["status"], told["code"]) for told in refused} == {(410, "budget_exhausted")}
     assert {(told["details"]["requested"], len(told["details"]["answered"])) for told in refused} == {(1, 0)}
     release: Any = releases.open(place.path, ledger=place.ledger, anchor=place.anchor, read_only=True)
-    with release.book().ledger as ledger:
+    with release.quota_table().ledger as ledger:
         ledger.verify()
-        assert (release.queries_answered_, release.unstable_answers_, release.unstable_left_) == (UNSTABLE, UNSTABLE, 0)
-        assert release.book().usages() == {None: Usage(1, 1)}
+        assert (release.queries_answered_, release.unstable_answers_, release.unstable_remaining_) == (
+            UNSTABLE,
+            UNSTABLE,
+            0,
+        )
+        assert release.quota_table().usages() == {None: Usage(1, 1)}
 
 
 def raced(places: Sequence[Place], queries: Sequence[float], monkeypatch: pytest.MonkeyPatch) -> list[httpx.Response]:
@@ -89,7 +93,7 @@ def raced(places: Sequence[Place], queries: Sequence[float], monkeypatch: pytest
     with ExitStack() as stack:
         servers: list[Running] = []
         for place in places:
-            service, gate = Service.open([place]), Gate(Settings(), Metrics())
+            service, gate = Service.open([place]), ServerState(Settings(), Metrics())
             servers.append(stack.enter_context(running(make_app(service, gate.settings, gate), gate)))
 
         def held(labeller: StableVotes, X: Any) -> Any:

@@ -25,7 +25,7 @@ from pcqr.server.keys import KeyFile
 from pcqr.server.limits import middleware
 from pcqr.server.logs import JsonLines, configure
 from pcqr.server.metrics import Counts, Metrics
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 SENTINELS = ("SENTINEL", "0.12345", "0.40012", "stable", "pcqr_key", "evil")
 """Labels, queries, kinds, tokens: what no line may hold."""
@@ -108,7 +108,7 @@ def test_no_line_and_no_metric_holds_what_was_asked_or_answered(place: Path, tmp
 
 def guarded(inner: Any, **settings: Any) -> Any:
     app = inner
-    for layer in reversed(middleware(Gate(Settings(**settings), Metrics()))):
+    for layer in reversed(middleware(ServerState(Settings(**settings), Metrics()))):
         app = layer.cls(app, *layer.args, **layer.kwargs)
     return app
 

@@ -36,6 +36,6 @@ def test_a_release_is_warm_before_it_is_served_and_nothing_was_asked(
     served = service.release("ages")
     assert done == ["counts", "is_stable"]
     assert served.now().spent == Usage(0, 0)
-    assert served.now().left == served.release.plan_.left
-    assert [entry.kind for entry in served.release.book().ledger.entries()] == ["release"]
+    assert served.now().remaining == served.release.plan_.remaining
+    assert [entry.kind for entry in served.release.quota_table().ledger.entries()] == ["release"]
     service.close()

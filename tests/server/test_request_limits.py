@@ -16,7 +16,7 @@ from support.asgi import HOST, Reply, ask, asked, scope
 from pcqr.server.limits import middleware
 from pcqr.server.metrics import Metrics
 from pcqr.server.shapes import LONG
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 CHUNKED = [HOST, (b"transfer-encoding", b"chunked")]
 
@@ -37,8 +37,8 @@ class Endpoint:
         await send({"type": "http.response.body", "body": json.dumps(len(body)).encode()})
 
 
-def guarded(inner: ASGIApp, **settings: Any) -> tuple[ASGIApp, Gate]:
-    gate, app = Gate(Settings(**settings), Metrics()), inner
+def guarded(inner: ASGIApp, **settings: Any) -> tuple[ASGIApp, ServerState]:
+    gate, app = ServerState(Settings(**settings), Metrics()), inner
     for layer in reversed(middleware(gate)):
         app = layer.cls(app, *layer.args, **layer.kwargs)
     return app, gate

@@ -21,7 +21,7 @@ from support.serving import release_place, serving
 from pcqr.server.limits import middleware
 from pcqr.server.metrics import Metrics
 from pcqr.server.schedule import SECOND, Arrival, Schedule, next_tick, takes_rows, tick_of_reply
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 PERIOD = 0.02
 moments = st.integers(0, 10**18)
@@ -103,8 +103,8 @@ class Left:
         return list(self.times)
 
 
-def scheduled(inner: Any, **settings: Any) -> tuple[Any, Gate]:
-    gate, app = Gate(Settings(reply_every=PERIOD, **settings), Metrics()), inner
+def scheduled(inner: Any, **settings: Any) -> tuple[Any, ServerState]:
+    gate, app = ServerState(Settings(reply_every=PERIOD, **settings), Metrics()), inner
     for layer in reversed(middleware(gate)):
         app = layer.cls(app, *layer.args, **layer.kwargs)
     return app, gate
@@ -118,10 +118,10 @@ async def sleeping(scope: Scope, _: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"y"})
 
 
-async def send_to(app: Any, left: Left, name: str, of: dict[str, Any], parts: Any = (b"",)) -> int:
+async def send_to(app: Any, remaining: Left, name: str, of: dict[str, Any], parts: Any = (b"",)) -> int:
     async def noting(inner: Any, *given: Any) -> None:
         async def send(message: Any) -> None:
-            left.times.setdefault(name, time.monotonic_ns())
+            remaining.times.setdefault(name, time.monotonic_ns())
             await given[2](message)
 
         await inner(given[0], given[1], send)
@@ -138,16 +138,16 @@ async def send_to(app: Any, left: Left, name: str, of: dict[str, Any], parts: An
 def test_replies_leave_in_the_order_of_arrival_and_not_before_a_period(work: int) -> None:
     async def scene() -> tuple[Left, int]:
         app, _ = scheduled(sleeping)
-        left = Left()
+        remaining = Left()
         arrived = time.monotonic_ns()
-        sent = [send_to(app, left, f"{place}", scope(path=f"/{work * (5 - place)}")) for place in range(5)]
+        sent = [send_to(app, remaining, f"{place}", scope(path=f"/{work * (5 - place)}")) for place in range(5)]
         assert await asyncio.gather(*sent) == [200] * 5
-        return left, arrived
+        return remaining, arrived
 
-    left, arrived = asyncio.run(scene())
+    remaining, arrived = asyncio.run(scene())
     if work == 0:
-        assert left.order == sorted(left.order)
-    for moment in left.times.values():
+        assert remaining.order == sorted(remaining.order)
+    for moment in remaining.times.values():
         assert moment // (PERIOD * SECOND) * (PERIOD * SECOND) >= arrived + PERIOD * SECOND - 1
 
 
@@ -159,33 +159,33 @@ def test_refusals_of_every_kind_wait_as_answers_do() -> None:
 
     async def scene() -> tuple[Left, dict[str, int]]:
         app, _ = scheduled(failing, most_bytes=4)
-        left = Left()
+        remaining = Left()
         requests = {
             "host": scope(headers=[(b"host", b"evil.example")]),
             "long": scope("POST", "/", [HOST, (b"content-length", b"9"), (b"expect", b"100-continue")]),
             "failure": scope(),
         }
         began = time.monotonic_ns()
-        statuses = await asyncio.gather(*(send_to(app, left, name, of) for name, of in requests.items()))
-        for moment in left.times.values():
+        statuses = await asyncio.gather(*(send_to(app, remaining, name, of) for name, of in requests.items()))
+        for moment in remaining.times.values():
             assert moment - began >= PERIOD * SECOND
-        return left, dict(zip(requests, statuses, strict=True))
+        return remaining, dict(zip(requests, statuses, strict=True))
 
     _, statuses = asyncio.run(scene())
     assert statuses == {"host": 421, "long": 413, "failure": 500}
 
 
 def test_a_late_reply_leaves_at_a_later_tick_and_is_counted() -> None:
-    async def scene() -> tuple[Left, Gate]:
+    async def scene() -> tuple[Left, ServerState]:
         app, gate = scheduled(sleeping)
-        left = Left()
+        remaining = Left()
         await asyncio.gather(
-            send_to(app, left, "slow", scope(path="/60")), send_to(app, left, "quick", scope(path="/0"))
+            send_to(app, remaining, "slow", scope(path="/60")), send_to(app, remaining, "quick", scope(path="/0"))
         )
-        return left, gate
+        return remaining, gate
 
-    left, gate = asyncio.run(scene())
-    assert left.order == ["quick", "slow"]
+    remaining, gate = asyncio.run(scene())
+    assert remaining.order == ["quick", "slow"]
     assert b"pcqr_late_replies_total 0.0" not in gate.metrics.text()
 
 
@@ -252,7 +252,7 @@ def test_the_time_to_send_a_body_is_not_the_servers() -> None:
 
     async def scene() -> tuple[int, int]:
         app, _ = scheduled(sleeping)
-        left, read = Left(), 0
+        remaining, read = Left(), 0
 
         async def slow_receive() -> dict[str, Any]:
             nonlocal read
@@ -261,10 +261,10 @@ def test_the_time_to_send_a_body_is_not_the_servers() -> None:
             return {"type": "http.request", "body": b"x", "more_body": False}
 
         async def send(_: Any) -> None:
-            left.times.setdefault("it", time.monotonic_ns())
+            remaining.times.setdefault("it", time.monotonic_ns())
 
         await app(scope("POST", "/0", [HOST, (b"content-length", b"1")]), slow_receive, send)
-        return read, left.times["it"]
+        return read, remaining.times["it"]
 
     read, leaves = asyncio.run(scene())
     assert leaves - read >= PERIOD * SECOND

@@ -20,7 +20,7 @@ from support.asgi import HOST, Reply, asked, scope
 from support.kept import kept
 from support.serving import Running, release_place, running
 
-from pcqr.durable.quotas import Book
+from pcqr.durable.quotas import QuotaTable
 from pcqr.releases.protocol.answers import Usage
 from pcqr.server.app import make_app
 from pcqr.server.keys import KeyFile
@@ -29,7 +29,7 @@ from pcqr.server.metrics import Metrics
 from pcqr.server.schedule import PART
 from pcqr.server.service import ServedRelease, Service
 from pcqr.server.shapes import LONG, MANY
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 MOST_BYTES = 4 * LONG
 ASK, PREVIEW = "/v1/releases/ages/ask", "/v1/releases/ages/preview"
@@ -68,7 +68,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     roles: dict[str, Any] = {"ann": "asker", "bob": "asker", "me": "holder"}
     keys = {name: file.create(name, role, Usage(None, None)) for name, role in roles.items()}
     service = Service.open([release_place(folder)])
-    gate = Gate(Settings(keys=file.path, most_bytes=MOST_BYTES), Metrics())
+    gate = ServerState(Settings(keys=file.path, most_bytes=MOST_BYTES), Metrics())
     with running(make_app(service, gate.settings, gate), gate) as server:
         yield Scene(server, keys)
 
@@ -139,13 +139,13 @@ async def _posted(client: httpx.AsyncClient, scene: Scene, name: str, path: str,
 
 def test_what_one_key_reads_does_not_take_all_threads(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     goes_on = threading.Event()
-    real = Book.usages
+    real = QuotaTable.usages
 
-    def held(book: Book) -> Any:
+    def held(quota_table: QuotaTable) -> Any:
         assert goes_on.wait(20)
-        return real(book)
+        return real(quota_table)
 
-    monkeypatch.setattr(Book, "usages", held)
+    monkeypatch.setattr(QuotaTable, "usages", held)
 
     async def play() -> tuple[int, list[int]]:
         async with httpx.AsyncClient(base_url=scene.server.address, timeout=20) as client:
@@ -177,10 +177,10 @@ class Waiting:
 
 def guarded(
     inner: ASGIApp, folder: Path, **settings: Any
-) -> tuple[ASGIApp, Gate, dict[str, list[tuple[bytes, bytes]]]]:
+) -> tuple[ASGIApp, ServerState, dict[str, list[tuple[bytes, bytes]]]]:
     file = KeyFile(folder / "keys.json")
     keys = {name: file.create(name, "asker", Usage(None, None)) for name in ("ann", "bob")}
-    gate, app = Gate(Settings(keys=file.path, **settings), Metrics()), inner
+    gate, app = ServerState(Settings(keys=file.path, **settings), Metrics()), inner
     for layer in reversed(middleware(gate)):
         app = layer.cls(app, *layer.args, **layer.kwargs)
     return app, gate, {name: [HOST, (b"authorization", f"Bearer {key}".encode())] for name, key in keys.items()}
@@ -223,7 +223,7 @@ def test_a_key_has_a_part_of_all_connections_that_send(tmp_path: Path) -> None:
 def test_each_address_has_a_share_where_there_are_no_keys() -> None:
     async def play() -> list[str]:
         app: ASGIApp = Waiting()
-        gate = Gate(Settings(most_bytes=2 * LONG, read_seconds=0.2), Metrics())
+        gate = ServerState(Settings(most_bytes=2 * LONG, read_seconds=0.2), Metrics())
         for layer in reversed(middleware(gate)):
             app = layer.cls(app, *layer.args, **layer.kwargs)
         chunked = [HOST, (b"transfer-encoding", b"chunked")]

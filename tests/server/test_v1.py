@@ -49,7 +49,7 @@ def test_everything_that_is_served_is_listed(client: httpx.Client) -> None:
     assert clinic["guarantee"]["epsilon"] <= 4.0
     assert "If any one of the 3,000 private records were different" in clinic["guarantee"]["words"]
     assert clinic["state"] == "open"
-    assert clinic["left"]["unstable"] >= 1
+    assert clinic["remaining"]["unstable"] >= 1
     assert (tree["kind"], tree["state"], tree["spent"]) == ("model", "published", None)
     assert (clinic["shows_classifier"], tree["shows_classifier"]) == (False, True)
 

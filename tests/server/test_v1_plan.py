@@ -74,15 +74,15 @@ def test_one_question_at_a_time_and_not_for_ever() -> None:
     assert (slow.code, second.code) == ("overloaded", "overloaded")
     assert "too long" in slow.message
     assert "busy" in second.message
-    assert ASKED not in planner._told
-    planner._told[ASKED] = b"{}"  # what is known is told at once
+    assert ASKED not in planner._responses
+    planner._responses[ASKED] = b"{}"  # what is known is told at once
     assert asyncio.run(planned(ASKED, seconds=0.0)) == b"{}"
-    del planner._told[ASKED]
+    del planner._responses[ASKED]
 
 
 def test_few_wait_for_the_planner_and_others_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits holds a place among the requests in flight, of which there must be some for those who ask."""
-    monkeypatch.setattr(planner, "_told", {})
+    monkeypatch.setattr(planner, "_responses", {})
 
     async def crowd() -> list[bytes | BaseException]:
         async def never(*_: object) -> bytes:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from pcqr.data.records import InMemory
 from pcqr.durable.ledger import Ledger
 from pcqr.durable.log import LedgerLog, move
-from pcqr.durable.quotas import Book
+from pcqr.durable.quotas import QuotaTable
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Points
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.protocol.answers import Usage
-from pcqr.releases.protocol.log import Asked, Log, MemoryLog, Told
+from pcqr.releases.protocol.log import Answered, Asked, Log, MemoryLog
 from pcqr.releases.protocol.online import PrivClass
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.universal.run import UnvPrivCl
@@ -31,36 +31,38 @@ class Zeros(Entropy):
 
 
 class Scripted:
-    """⊥ at negative points, else their parity. All that it remembers is `left`."""
+    """⊥ at negative points, else their parity. All that it remembers is `remaining`."""
 
-    def __init__(self, left: Usage) -> None:
-        self.left = left
+    def __init__(self, remaining: Usage) -> None:
+        self.remaining = remaining
 
     def counts(self, X: Points) -> np.ndarray[Any, np.dtype[np.int64]]:
         return np.round(X[:, :1]).astype(np.int64).repeat(2, axis=1)
 
     def decide(self, counts: np.ndarray[Any, np.dtype[np.int64]]) -> int | None:
-        assert not self.left.is_nothing, "a halted labeller was asked"
-        vote, left = int(counts[0]), self.left
-        self.left = Usage(None if left.queries is None else left.queries - 1, (left.unstable or 0) - (vote < 0))
+        assert not self.remaining.is_nothing, "a halted labeller was asked"
+        vote, remaining = int(counts[0]), self.remaining
+        self.remaining = Usage(
+            None if remaining.queries is None else remaining.queries - 1, (remaining.unstable or 0) - (vote < 0)
+        )
         return None if vote < 0 else vote % 2
 
 
-def started(left: Usage, ledger: Ledger) -> LedgerLog:
+def started(remaining: Usage, ledger: Ledger) -> LedgerLog:
     """The log of a release that has answered nothing yet."""
-    with ledger.turn() as turn:
-        move(MemoryLog(), left, turn)
+    with ledger.transaction() as transaction:
+        move(MemoryLog(), remaining, transaction)
     return LedgerLog(ledger)
 
 
-def votes(left: Usage, log: Log | None = None, planned: int = 5) -> PrivClass:
-    return PrivClass(Scripted(left), planned, Zeros(), log)
+def votes(remaining: Usage, log: Log | None = None, planned: int = 5) -> PrivClass:
+    return PrivClass(Scripted(remaining), planned, Zeros(), log)
 
 
-def universal(left: Usage, after: int, log: Log | None = None) -> UnvPrivCl:
+def universal(remaining: Usage, after: int, log: Log | None = None) -> UnvPrivCl:
     """A release that publishes after so many queries. `sspp` must be replaced."""
     records = InMemory(np.zeros((2, 1)), np.zeros(2, dtype=np.int8))
-    return UnvPrivCl(Thresholds(), votes(left, log, after), records, None, DrawStage(1.0, after), Zeros())
+    return UnvPrivCl(Thresholds(), votes(remaining, log, after), records, None, DrawStage(1.0, after), Zeros())
 
 
 def rows(*values: float) -> Points:
@@ -86,5 +88,7 @@ def named(draw: st.DrawFn) -> Asked:
 GROUPS = st.lists(st.lists(named(), min_size=1, max_size=5), min_size=1, max_size=4)
 
 
-def one_by_one(protocol: PrivClass | UnvPrivCl, asked: list[Asked], book: Book | None = None) -> list[Told[int]]:
-    return [protocol.ask_together([each], book)[0] for each in asked]
+def one_by_one(
+    protocol: PrivClass | UnvPrivCl, asked: list[Asked], quota_table: QuotaTable | None = None
+) -> list[Answered[int]]:
+    return [protocol.ask_together([each], quota_table)[0] for each in asked]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pcqr.data.records import InMemory, Records
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.committees import Committee, committee_from_arrays
-from pcqr.hypotheses.committees.training import Members, trained_alone
+from pcqr.hypotheses.committees.training import Members, train_one
 from pcqr.privacy.entropy import SeededEntropy
 from support.line import EXTREME_VALUES
 
@@ -43,7 +43,7 @@ def partition(records: int, count: int, seed: int) -> Parts:
 
 def by_loop(hypotheses: HypothesisClass, records: Records, parts: Sequence[NDArray[np.int64]]) -> Members:
     """The same teachers one by one."""
-    return Members([trained_alone(hypotheses, records.rows(part).gathered()) for part in parts], hypotheses.labels)
+    return Members([train_one(hypotheses, records.rows(part).gathered()) for part in parts], hypotheses.labels)
 
 
 def queries(X: Points, seed: int = 0) -> Points:

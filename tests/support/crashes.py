@@ -135,18 +135,19 @@ def work(subject: Subject, replies: Path, seed: int, point: str | None, nth: int
     with points.watched(watch), open_ledger(subject.place, "release", subject.anchor) as ledger:
         while True:
             asked = {f"q{rng.randrange(QUESTIONS)}" for _ in range(BATCH)}
-            with ledger.turn() as turn:
+            with ledger.transaction() as transaction:
                 known = {
-                    key.decode(): entry.body.decode() for key, entry in turn.find([q.encode() for q in asked]).items()
+                    key.decode(): entry.body.decode()
+                    for key, entry in transaction.find([q.encode() for q in asked]).items()
                 }
-                count, spent = read_state(turn.state)
+                count, spent = read_state(transaction.state)
                 for question in sorted(asked - known.keys()):
                     price = rng.randrange(3)
                     if spent + price <= subject.cap:
                         known[question] = f"{os.urandom(8).hex()} {price}"
-                        turn.append("answer", known[question].encode(), question.encode())
+                        transaction.append("answer", known[question].encode(), question.encode())
                         count, spent = count + 1, spent + price
-                turn.state = json.dumps([count, spent]).encode()
+                transaction.state = json.dumps([count, spent]).encode()
                 told = "".join(f"{question} {answer}\n" for question, answer in known.items()).encode()
                 if subject.is_hasty:
                     os.write(shown, told)

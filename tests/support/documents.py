@@ -46,7 +46,7 @@ PHI_AND_FERNS = FeatureMap(DENSE, FERNS, 77)
 LINEAR = LinearClassifier.of(PHI_AND_FERNS, 3, np.arange(6).reshape(3, 2) / 3, np.arange(-12, 12).reshape(3, 2, 4) / 7)
 
 EXAMPLES: dict[str, Any] = {
-    "unit": Unit.person(5),
+    "unit": Unit.user(5),
     "guarantee": Guarantee(0.1 + 0.2, 1e-6, "sspp", ("the names of the labels",), is_private=False, steps=("2η + 2λ",)),
     "threshold": Threshold(1 / 3, up=False),
     "interval": Interval(-INF, 0.1),
@@ -75,7 +75,7 @@ EXAMPLES: dict[str, Any] = {
         new=9,
         published=0,
         certain=3,
-        left=Usage(None, 3),
+        remaining=Usage(None, 3),
         beyond_plan=0,
         expected_unstable=1.25,
         chance_of_halting=0.1,
@@ -92,7 +92,7 @@ labels = st.none() | st.booleans() | integers | finite | texts | st.sampled_from
 planes = st.tuples(finite, finite)
 ranges = st.none() | st.tuples(numbers, numbers)
 
-units = st.just(Unit("record")) | st.builds(Unit.person, st.integers(1, 2**63 - 1))
+units = st.just(Unit("record")) | st.builds(Unit.user, st.integers(1, 2**63 - 1))
 guarantees = st.builds(
     Guarantee,
     st.floats(0, 1e300),
@@ -213,7 +213,7 @@ STRATEGIES: dict[str, st.SearchStrategy[Any]] = {
         new=counts,
         published=counts,
         certain=counts,
-        left=usages,
+        remaining=usages,
         beyond_plan=counts,
         expected_unstable=st.none() | numbers,
         chance_of_halting=st.none() | numbers,

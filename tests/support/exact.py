@@ -107,17 +107,17 @@ def best_adversary_on_profiles(
     start_p, answers_p = tables(first)
     start_q, answers_q = tables(second)
 
-    def value(p: Floats, q: Floats, unstable_left: int, rounds_left: int) -> float:
-        if unstable_left == 0 or rounds_left == 0:
+    def value(p: Floats, q: Floats, unstable_remaining: int, rounds_remaining: int) -> float:
+        if unstable_remaining == 0 or rounds_remaining == 0:
             return max(0.0, float(p.sum()) - math.exp(epsilon) * float(q.sum()))
         return max(
-            value(p * answers_p[i][0], q * answers_q[i][0], unstable_left, rounds_left - 1)
-            + value(p * answers_p[i][1], q * answers_q[i][1], unstable_left, rounds_left - 1)
+            value(p * answers_p[i][0], q * answers_q[i][0], unstable_remaining, rounds_remaining - 1)
+            + value(p * answers_p[i][1], q * answers_q[i][1], unstable_remaining, rounds_remaining - 1)
             + value(
                 law.after_unstable(p * answers_p[i][2]),
                 law.after_unstable(q * answers_q[i][2]),
-                unstable_left - 1,
-                rounds_left - 1,
+                unstable_remaining - 1,
+                rounds_remaining - 1,
             )
             for i in queries
         )

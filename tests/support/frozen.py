@@ -245,7 +245,7 @@ def classifier(table: Callable[[int], tuple[Any, Any]], rows: int, queries: Any,
     return lambda: fitted(pcqr.PrivateClassifier(entropy=0, **how), table(rows), queries, **(given or {}))
 
 
-def persons(n: int) -> Any:
+def user_level(n: int) -> Any:
     """Return the person of each row; persons have up to a few rows."""
     return np.random.default_rng(5).integers(0, n // 2, n)
 
@@ -270,9 +270,9 @@ RUNS: dict[str, Run] = {
     "PrivateClassifier: nothing public, kinds": classifier(clinic, 4_000, ROWS, types=TYPES),
     "PrivateClassifier: a schema": classifier(clinic, 4_000, ROWS, {"schema": CLINIC}),
     "PrivateClassifier: a schema, in parts": lambda: in_parts(pcqr.PrivateClassifier(entropy=0), ROWS),
-    "PrivateClassifier: persons": classifier(plane, 4_000, POINTS, SHOWN | {"groups": persons(4_000)}),
+    "PrivateClassifier: persons": classifier(plane, 4_000, POINTS, SHOWN | {"groups": user_level(4_000)}),
     "PrivateClassifier: persons of three rows": classifier(
-        plane, 9_000, POINTS, SHOWN | {"groups": pcqr.Groups(persons(9_000), rows=3)}
+        plane, 9_000, POINTS, SHOWN | {"groups": pcqr.Groups(user_level(9_000), rows=3)}
     ),
     "PrivateClassifier: weights of rows": classifier(
         plane, 4_000, POINTS, SHOWN | {"sample_weight": np.linspace(0.0, 1.5, 4_000)}
@@ -310,7 +310,7 @@ RUNS: dict[str, Run] = {
         pcqr.AgnosticRelease(Thresholds(), epsilon=4.0, queries=50, vote="stability", entropy=0),
         line(4_000),
         ASKED,
-        groups=persons(4_000),
+        groups=user_level(4_000),
     ),
     "SubsampleAggregate: by itself": of_plane(pcqr.SubsampleAggregate, epsilon=4.0, queries=50),
     "SubsampleAggregate: stability": release(
@@ -327,7 +327,7 @@ RUNS: dict[str, Run] = {
         pcqr.SubsampleAggregate, GaussianNB(), epsilon=4.0, queries=50, teachers=49, vote="stability"
     ),
     "SubsampleAggregate: persons": lambda: fitted(
-        pcqr.SubsampleAggregate(epsilon=4.0, queries=50, entropy=0), plane(4_000), POINTS, groups=persons(4_000)
+        pcqr.SubsampleAggregate(epsilon=4.0, queries=50, entropy=0), plane(4_000), POINTS, groups=user_level(4_000)
     ),
     "SubsampleAggregate: a schema": lambda: fitted(
         pcqr.SubsampleAggregate(epsilon=4.0, queries=50, entropy=0), clinic(3_000), ROWS, schema=CLINIC

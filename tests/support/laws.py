@@ -66,8 +66,8 @@ def sampler_law(
 def brute_force_law(hypotheses: HypothesisClass, X: ArrayLike, y: ArrayLike, eta: float) -> dict[Pattern, float]:
     """ln P(pattern on X) from `enumerate`: weight e^{−η·mistakes} for each of its rows, rows with one pattern added."""
     rows = hypotheses.enumerate(X)
-    mistakes = (rows != np.asarray(y)[None, :]).sum(axis=1)
-    weights = np.exp(-eta * mistakes.astype(np.float64))
+    error_counts = (rows != np.asarray(y)[None, :]).sum(axis=1)
+    weights = np.exp(-eta * error_counts.astype(np.float64))
     total = math.fsum(weights)
     mass: dict[Pattern, list[float]] = defaultdict(list)
     for row, weight in zip(rows, weights, strict=True):

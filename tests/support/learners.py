@@ -54,9 +54,9 @@ def _(hypotheses: Stumps, X: Points, y: Labels) -> Hypothesis:
     best = first_of_the_best([Stump(0, cut, True, features) for cut in (math.inf, -math.inf)], X, y)
     for feature, above in itertools.product(range(features), (True, False)):
         stumps = [Stump(feature, cut, above, features) for cut in cuts_of(hypotheses, feature, X)]
-        mistakes = [wrong(stump, X, y) for stump in stumps]
-        if stumps and min(mistakes) < wrong(best, X, y):
-            runs = itertools.groupby(stumps, key=lambda stump: wrong(stump, X, y) == min(mistakes))
+        error_counts = [wrong(stump, X, y) for stump in stumps]
+        if stumps and min(error_counts) < wrong(best, X, y):
+            runs = itertools.groupby(stumps, key=lambda stump: wrong(stump, X, y) == min(error_counts))
             run = next(list(members) for is_best, members in runs if is_best)
             best = run[(len(run) - 1) // 2]
     return best

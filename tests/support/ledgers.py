@@ -74,11 +74,11 @@ def make_older(shelf: Shelf, name: str = "ledger") -> None:
 
 def add(ledger: Ledger, *bodies: bytes, state: bytes | None = None) -> None:
     """One turn with these entries; each body is its key, too."""
-    with ledger.turn() as turn:
+    with ledger.transaction() as transaction:
         for body in bodies:
-            turn.append("answer", body, body)
+            transaction.append("answer", body, body)
         if state is not None:
-            turn.state = state
+            transaction.state = state
 
 
 def bodies(ledger: Ledger) -> list[bytes]:

@@ -60,7 +60,7 @@ def label_patterns(count: int) -> Iterator[Labels]:
         yield np.array(pattern, dtype=np.int8)
 
 
-def mistakes(hypothesis: Hypothesis, x: FloatArray, y: Labels) -> int:
+def error_counts(hypothesis: Hypothesis, x: FloatArray, y: Labels) -> int:
     return int((hypothesis.predict(x) != y).sum())
 
 
@@ -97,9 +97,9 @@ def _cell_owner(public: FloatArray, value: float) -> int:
     """Index of a public point whose cell holds `value`: cells end, inclusively, half-way to the next point."""
     points: list[float] = public.tolist()
     distinct = sorted(set(points))
-    for left, right in itertools.pairwise(distinct):
-        if value <= (left + right) / 2.0:
-            return points.index(left)
+    for remaining, right in itertools.pairwise(distinct):
+        if value <= (remaining + right) / 2.0:
+            return points.index(remaining)
     return points.index(distinct[-1])
 
 
@@ -107,7 +107,7 @@ def check_learner(hypotheses: HypothesisClass, x: FloatArray, y: Labels) -> None
     """Fewest mistakes of all dichotomies; the same hypothesis whatever the order of the records."""
     learned = hypotheses.learn(x, y)
     fewest = int((hypotheses.enumerate(x) != y[None, :]).sum(axis=1).min())
-    assert mistakes(learned, x, y) == fewest
+    assert error_counts(learned, x, y) == fewest
     assert hypotheses.learn(x[::-1], y[::-1]) == learned
     order = SeededEntropy(x.size).permutation(x.size)
     assert hypotheses.learn(x[order], y[order]) == learned

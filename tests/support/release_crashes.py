@@ -87,10 +87,10 @@ class Run:
         if len(rows):
             must(list(map(str, release.predict(rows))) == list(self.told.values()), "a reply is not in the ledger")
         must(release.queries_answered_ == asked, "what was asked before was paid again")
-        has_halted = release.unstable_left_ == 0
+        is_exhausted = release.unstable_remaining_ == 0
         release.close()
         self.asked, self.unstable = asked, unstable
-        if has_halted:
+        if is_exhausted:
             self.begin()
 
 

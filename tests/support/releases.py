@@ -27,10 +27,10 @@ class ScriptedEntropy(Entropy):
     is_private = False
 
     def __init__(self, *words: int) -> None:
-        self.left = list(words)
+        self.remaining = list(words)
 
     def bytes(self, count: int) -> bytes:
-        return b"".join(self.left.pop(0).to_bytes(8, "little") for _ in range(count // 8))
+        return b"".join(self.remaining.pop(0).to_bytes(8, "little") for _ in range(count // 8))
 
 
 def steps(n: int, seed: int = 0, noise: float = 0.0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

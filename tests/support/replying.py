@@ -32,7 +32,7 @@ FACTS: dict[str, Any] = {
     "classes": ["well", "ill"],
     "state": "open",
     "spent": {"queries": 3, "unstable": 1},
-    "left": {"queries": None, "unstable": 9},
+    "remaining": {"queries": None, "unstable": 9},
     "planned_queries": 300,
     "on_unstable": "abstain",
     "most_rows": 10_000,
@@ -83,7 +83,7 @@ def answered(request: httpx.Request, kind: str = "stable", label: Any = "ill") -
     rows = rows_in(request)
     given = {"label": label, "coin": None, "kind": kind}
     spent = {"queries": 3 + rows * (kind in ("stable", "unstable")), "unstable": 1 + rows * (kind == "unstable")}
-    return said({"answers": [given] * rows, "spent": spent, "left": FACTS["left"]})
+    return said({"answers": [given] * rows, "spent": spent, "remaining": FACTS["remaining"]})
 
 
 def rows_in(request: httpx.Request) -> int:

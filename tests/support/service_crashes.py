@@ -243,7 +243,7 @@ class Run:
         finally:
             server.kill()
         with self._read() as release:
-            release.book().ledger.verify()
+            release.quota_table().ledger.verify()
 
     def _load(self, server: KilledServer, point: str) -> bool:
         """False: the release halted, and then nothing moves its anchor any more."""
@@ -311,8 +311,8 @@ class Run:
 
     def _check(self) -> None:
         with self._read() as release:
-            lines = release.book().answers(None, 0, 10**9)
-            usages = release.book().usages()
+            lines = release.quota_table().answers(None, 0, 10**9)
+            usages = release.quota_table().usages()
             spent = Usage(release.queries_answered_, release.unstable_answers_)
         kept = {float(line.point[0, 0]): (line.label, line.coin) for line in lines}
         must(len(kept) == len(lines) == spent.queries, "the count of queries is not that of the ledger")

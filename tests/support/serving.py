@@ -27,7 +27,7 @@ from pcqr.server.limits import SECURITY_HEADERS
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import Server
 from pcqr.server.service import Place, Service
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 from pcqr.server.watching import counts
 from support.ledgers import new_folder
 
@@ -36,7 +36,7 @@ from support.ledgers import new_folder
 def serving(*places: Place, **settings: Any) -> Iterator[str]:
     """The address of a server of these places, which is closed in the end: the whole of it, down to its connections."""
     service = Service.open(places)
-    gate = Gate(Settings(**settings), Metrics(lambda: counts(service)))
+    gate = ServerState(Settings(**settings), Metrics(lambda: counts(service)))
     with running(make_app(service, gate.settings, gate), gate) as server:
         yield server.address
 
@@ -46,7 +46,7 @@ class Running:
     """A server that runs in a thread."""
 
     port: int
-    gate: Gate
+    gate: ServerState
     server: Server
 
     @property
@@ -55,7 +55,7 @@ class Running:
 
 
 @contextmanager
-def running(app: Any, gate: Gate, context: ssl.SSLContext | None = None) -> Iterator[Running]:
+def running(app: Any, gate: ServerState, context: ssl.SSLContext | None = None) -> Iterator[Running]:
     """A server of any application, behind the limits of `gate` on connections."""
     server = Server(app, gate, SECURITY_HEADERS, context)
     with socket.create_server(("127.0.0.1", 0)) as bound:
@@ -73,7 +73,7 @@ def running(app: Any, gate: Gate, context: ssl.SSLContext | None = None) -> Iter
 @contextmanager
 def serving_app(app: Any) -> Iterator[str]:
     """The address of a server of any application, with its own door or none."""
-    with running(app, Gate(Settings(), Metrics())) as server:
+    with running(app, ServerState(Settings(), Metrics())) as server:
         yield server.address
 
 

@@ -269,7 +269,7 @@ def bought_in_words(situation: Situation) -> str:
     shares = [f"{recipe.cuts_a_number} cuts a number for {_share(recipe.cuts)} of the Gaussian-DP parameter μ"]
     shares += [f"the counts between them for {_share(recipe.counts)}"] if recipe.counts else []
     shares += [f"the categories of texts for {_share(recipe.categories)}"]
-    words = f"{', '.join(shares[:-1])} and {shares[-1]}. The classifier keeps {_share(recipe.left())}. "
+    words = f"{', '.join(shares[:-1])} and {shares[-1]}. The classifier keeps {_share(recipe.remaining())}. "
     words += "Squares of shares add up to 1"
     if situation.strength < FEWEST_TO_BUY:
         words += f". Without texts nothing is bought, as n·ε is below {FEWEST_TO_BUY:,}: numbers have a public grid"

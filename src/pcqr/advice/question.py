@@ -102,7 +102,7 @@ def _entry(option: Option) -> registry.Algorithm:
     return registry.algorithm(option.algorithm)
 
 
-def _strength(option: Option) -> str:
+def _parameter(option: Option) -> str:
     """Return the strength of the option, by the kind of votes of its plan."""
     is_noisy = isinstance(option.plan, VotingPlan) and isinstance(option.plan.vote, NoisyMaxStage)
     return registry.algorithm("noisy max").strength if is_noisy else _entry(option).strength
@@ -122,7 +122,7 @@ def _reason(best: Option | None, possible: Sequence[Option], alpha: float, pytho
         proof = ", and is proved to stay within α" if _is_proved(python, alpha) else ""
         in_python = (
             f" In Python, {estimator_of(python)} does better (expected excess error "
-            f"{_excess(python):.2g}{proof}): {_strength(python)}."
+            f"{_excess(python):.2g}{proof}): {_parameter(python)}."
         )
     if best is None:
         return f"No command is expected to do better than a coin at these numbers.{in_python}"
@@ -136,7 +136,7 @@ def _reason(best: Option | None, possible: Sequence[Option], alpha: float, pytho
         if _is_proved(best, alpha)
         else f"no command is proved to stay within α = {alpha:.4g} here, so this rests on the model"
     )
-    return f"{best.algorithm}: {_strength(best)}{beside}; {proof}.{in_python}"
+    return f"{best.algorithm}: {_parameter(best)}{beside}; {proof}.{in_python}"
 
 
 def _option(algorithm: registry.Algorithm, request: Request, start: Knobs | None) -> Option:

@@ -319,14 +319,14 @@ def _mark(method: Method) -> str:
 
 
 def _cell(each: Summary) -> str:
-    return _told(each.mean(), each.spread()) + _answered(each)
+    return _described(each.mean(), each.spread()) + _answered(each)
 
 
 def _score(each: Summary) -> str:
-    return _told(each.mean("score"), each.error("score"))
+    return _described(each.mean("score"), each.error("score"))
 
 
-def _told(mean: float | None, spread: float | None) -> str:
+def _described(mean: float | None, spread: float | None) -> str:
     if mean is None:
         return MINUS
     return f"{100 * mean:.1f}" + ("" if spread is None else f" ±{100 * spread:.1f}")

@@ -26,7 +26,7 @@ from pcqr.data.schema.cells import categories, category, cells
 from pcqr.data.schema.raw import RawColumn
 from pcqr.datasets import adult_table, load_adult, read_table
 from pcqr.errors import DataError, MissingExtra, ParameterError
-from pcqr.releases.base.contributions import person_numbers
+from pcqr.releases.base.contributions import unit_numbers
 
 PUBLIC = 2_000
 TRAIN_SHARE = 0.75
@@ -92,7 +92,7 @@ class Source:
     is_one: Callable[[Any], Any]
     drop: Sequence[str] = ()
     keep: Sequence[str] | None = None
-    person: str | None = None
+    user: str | None = None
 
     def task(self, name: str, folder: Path, public_rows: int | None = None) -> Task:
         try:
@@ -103,19 +103,19 @@ class Source:
             raise ParameterError("--data", f"a folder that has {self.file}", str(folder))
         frame = pd.read_parquet(folder / self.file)
         y = np.asarray(self.is_one(frame[self.label]), dtype=np.int8)
-        persons = None if self.person is None else person_numbers(frame[self.person])
-        frame = frame.drop(columns=[self.label, *self.drop, *filter(None, [self.person])])
+        users = None if self.user is None else unit_numbers(frame[self.user])
+        frame = frame.drop(columns=[self.label, *self.drop, *filter(None, [self.user])])
         if self.keep is not None:
             frame = frame[list(self.keep)]
         table = {column: frame[column] for column in frame.columns}
-        return _split(name, table, y, 2, None, persons, public_rows)
+        return _split(name, table, y, 2, None, users, public_rows)
 
 
 SOURCES: Mapping[str, Source] = {
     "bank": Source("bank_marketing.parquet", "y", lambda y: y == "yes", drop=("duration",)),
     "covertype": Source("covertype.parquet", "Cover_Type", lambda y: y == 2),
     "diabetes": Source(
-        *("diabetes130.parquet", "readmitted", lambda y: y != "NO"), drop=("encounter_id",), person="patient_nbr"
+        *("diabetes130.parquet", "readmitted", lambda y: y != "NO"), drop=("encounter_id",), user="patient_nbr"
     ),
     "flights": Source(
         "nycflights13.parquet",
@@ -179,20 +179,20 @@ def own(
     *,
     labels: Sequence[str] | None,
     drop: Sequence[str] = (),
-    person: str | None = None,
+    user: str | None = None,
     schema: Schema | None = None,
     public_rows: int | None = None,
 ) -> Task:
     """A user's own table. Label names that are not given are read off all its rows: nothing here is private."""
     table = read_table(path)
-    for option, names in (("--label", (label,)), ("--drop", drop), ("--person", () if person is None else (person,))):
+    for option, names in (("--label", (label,)), ("--drop", drop), ("--groups", () if user is None else (user,))):
         for name in names:
             if name not in table:
                 raise ParameterError(option, f"the name of one of the {len(table)} columns in the first line", name)
-    if person in (label, *drop):
-        raise ParameterError("--person", "another column than those of --label and --drop", person)
+    if user in (label, *drop):
+        raise ParameterError("--groups", "another column than those of --label and --drop", user)
     found = [category(value) for value in table.pop(label)]
-    persons = None if person is None else person_numbers(table.pop(person))
+    users = None if user is None else unit_numbers(table.pop(user))
     table = {name: values for name, values in table.items() if name not in drop}
     if not table:
         raise DataError(str(path), "a table with a column besides the label and those that are left out", "none")
@@ -201,7 +201,7 @@ def own(
     if not 2 <= len(place) <= MOST_LABELS or None in place or any(name not in place for name in found):
         raise DataError(f"label column {label!r}", f"one of 2 to {MOST_LABELS} labels in every row", "others")
     y = np.array([place[name] for name in found], dtype=np.int8)
-    return _split(path.name.split(".")[0], table, y, len(place), schema, persons, public_rows)
+    return _split(path.name.split(".")[0], table, y, len(place), schema, users, public_rows)
 
 
 def set_apart(rows: Places) -> tuple[Places, Places]:
@@ -222,17 +222,17 @@ def _split(
     y: LabelArray,
     classes: int,
     schema: Schema | None,
-    persons: Places | None = None,
+    users: Places | None = None,
     public_rows: int | None = None,
 ) -> Task:
     if y.size < FEWEST:
         raise DataError(name, f"a table of at least {FEWEST} rows", f"{y.size}")
     order = np.random.default_rng(0).permutation(y.size)
-    if persons is None:
+    if users is None:
         train, rest = np.split(order, [int(TRAIN_SHARE * y.size)])
         public, test = set_apart(rest)
     else:
-        parts = _parts_of_persons(name, persons)[persons[order]]
+        parts = _parts_of_users(name, users)[users[order]]
         train, public, test = (order[parts == part] for part in (0, 1, 2))
     shown = _first(public, public_rows)
     if schema is None:
@@ -264,9 +264,9 @@ def _cells(name: str, schema: Schema, table: Mapping[str, Any]) -> dict[str, NDA
     return found
 
 
-def _parts_of_persons(name: str, persons: Places) -> Places:
+def _parts_of_users(name: str, users: Places) -> Places:
     """For each person 0, 1 or 2: private, public or scored, with all rows."""
-    rows = np.bincount(persons)
+    rows = np.bincount(users)
     if rows.size < FEWEST:
         raise DataError(name, f"a table of at least {FEWEST} persons", f"{rows.size}")
     rest = np.random.default_rng(0).permutation(rows.size)[int(TRAIN_SHARE * rows.size) :]

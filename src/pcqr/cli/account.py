@@ -17,7 +17,7 @@ from pcqr.cli.console import draw_into, field_table, print_json, warn, warn_if_t
 from pcqr.cli.options import AcceptWeakGuarantee, OfAccountAnchor, Overwrite, Place
 from pcqr.cli.spending import naming_account, weak
 from pcqr.durable.account import Account, Charge
-from pcqr.durable.account.account import told_account, told_charge
+from pcqr.durable.account.account import account_facts, charge_facts
 from pcqr.durable.account.filters import ConcentratedFilter, Tally, at_least, at_most, exact
 from pcqr.durable.account.keeping import directory, known
 from pcqr.durable.addresses import without_password
@@ -50,12 +50,12 @@ class CreateAccount:
         ),
     ] = "basic"
     unit: Annotated[
-        Literal["record", "person"],
+        Literal["record", "user"],
         typer.Option(help="Whom it protects: one row, or all rows of a person. Releases about another are refused."),
     ] = "record"
     rows: Annotated[
         int | None,
-        typer.Option("--rows", min=1, help="With --unit person: the most rows that one has. Default: any number."),
+        typer.Option("--rows", min=1, help="With --unit user: the most rows that one has. Default: any number."),
     ] = None
     anchor: OfAccountAnchor = None
     accept_weak_guarantee: AcceptWeakGuarantee = False
@@ -112,14 +112,14 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
             job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit, anchor=job.anchor
         )
     if as_json:
-        print_json(_told(account))
+        print_json(_facts(account))
         return
     named = shlex.quote(without_password(job.place))
     Console().print(
         field_table(
             _terms(account)
             | {
-                "room for": _room(account, account.left),
+                "room for": _room(account, account.remaining),
                 "use it": f"pcqr fit … --account {named}, and so with pcqr publish and pcqr answer: all that spend",
                 "see it": f"pcqr account show {named}",
             }
@@ -137,19 +137,23 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
         account = Account.open(job.place, anchor=job.anchor)
     if job.verify:
         account.verify()
-    charges, left = account.charges, account.left
+    charges, remaining = account.charges, account.remaining
     if not account.is_confirmed:
         warn(f"the anchor of {account.name} is missing, so this may be an older copy (see pcqr account adopt).")
     picture, words = (None, "") if job.plot is None else draw_into(job.plot, lambda to: draw_account(to, account))
     if as_json:
-        facts = _told(account) | {"charges": [told_charge(account, charge) for charge in charges]}
+        facts = _facts(account) | {"charges": [charge_facts(account, charge) for charge in charges]}
         print_json(facts | ({} if job.plot is None else {"plot": None if picture is None else str(picture)}))
         return
     console = Console()
     is_written_off = any(each.is_written_off for each in account.adoptions)
     rest = ", and all that remained is written off" if is_written_off else ""
-    spent = f"{account.told(account.filter.limit - left)}, in {_counted(charges)}{rest}"
-    now = {"spent": spent, "remaining": account.told(left, is_left=True), "room for": _room(account, left)}
+    spent = f"{account.amount_text(account.filter.limit - remaining)}, in {_counted(charges)}{rest}"
+    now = {
+        "spent": spent,
+        "remaining": account.amount_text(remaining, is_remaining=True),
+        "room for": _room(account, remaining),
+    }
     console.print(field_table(_terms(account) | now))
     if charges:
         console.print(_table(account, charges))
@@ -163,12 +167,14 @@ def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
     with naming_account("NAME"):
         account = Account.open(job.place, anchor=job.anchor, adopt=True, write_off=job.write_off)
     if as_json:
-        print_json(_told(account))
+        print_json(_facts(account))
         return
-    spent = f"{account.told(account.spent)}, in {_counted(account.charges)}"
+    spent = f"{account.amount_text(account.spent)}, in {_counted(account.charges)}"
     adopted = "\n".join(map(str, account.adoptions)) or f"{account.place} has its anchor: there was nothing to adopt"
-    left = account.told(account.left, is_left=True)
-    Console().print(field_table({"account": account.name, "adopted": adopted, "spent by it": spent, "remaining": left}))
+    remaining = account.amount_text(account.remaining, is_remaining=True)
+    Console().print(
+        field_table({"account": account.name, "adopted": adopted, "spent by it": spent, "remaining": remaining})
+    )
 
 
 def run_list(*, as_json: bool) -> None:
@@ -185,10 +191,10 @@ def run_list(*, as_json: bool) -> None:
     for name, account in accounts:
         if isinstance(account, Account):
             limit = f"ε = {account.epsilon:.12g}, δ = {account.delta:.12g}"
-            left = account.told(account.left, is_left=True)
-            left += "" if account.is_confirmed else " (NO ANCHOR)"
-            left += " (adopted)" if account.adoptions else ""
-            table.add_row(name, account.filter.name, limit, left, f"{len(account.charges):,}")
+            remaining = account.amount_text(account.remaining, is_remaining=True)
+            remaining += "" if account.is_confirmed else " (NO ANCHOR)"
+            remaining += " (adopted)" if account.adoptions else ""
+            table.add_row(name, account.filter.name, limit, remaining, f"{len(account.charges):,}")
         else:
             table.add_row(name, "", Text(str(account)))
     Console().print(table)
@@ -203,7 +209,7 @@ def _or_error(name: str) -> tuple[str, Account | PcqrError]:
 
 def _listed(found: tuple[str, Account | PcqrError]) -> dict[str, Any]:
     name, account = found
-    return _told(account) if isinstance(account, Account) else {"account": name, "error": str(account)}
+    return _facts(account) if isinstance(account, Account) else {"account": name, "error": str(account)}
 
 
 def _terms(account: Account) -> dict[str, str]:
@@ -229,14 +235,14 @@ def _terms(account: Account) -> dict[str, str]:
     return terms | ({"adopted": "\n".join(map(str, adoptions))} if adoptions else {})
 
 
-def _room(account: Account, left: Tally) -> str:
+def _room(account: Account, remaining: Tally) -> str:
     """What still fits, in words, for releases that are known by their ε."""
     parts = []
     for count in (1, 10, 100):
-        largest = account.filter.largest_epsilon(Tally(left.loss / count, left.delta / count))
+        largest = account.filter.largest_epsilon(Tally(remaining.loss / count, remaining.delta / count))
         parts.append(f"one of ε = {largest}" if count == 1 else f"{count} of ε = {largest}")
-    delta = f", with δ = {at_most(left.delta)} in all" if left.delta else ", pure ones"
-    return f"{', or '.join(parts)}{delta}" if left.loss > 0 else "nothing more"
+    delta = f", with δ = {at_most(remaining.delta)} in all" if remaining.delta else ", pure ones"
+    return f"{', or '.join(parts)}{delta}" if remaining.loss > 0 else "nothing more"
 
 
 def _table(account: Account, charges: Sequence[Charge]) -> Table:
@@ -280,5 +286,5 @@ def _counted(charges: Sequence[Charge]) -> str:
     return "1 charge" if len(charges) == 1 else f"{len(charges):,} charges"
 
 
-def _told(account: Account) -> dict[str, Any]:
-    return told_account(account) | {"confirmed": account.is_confirmed}
+def _facts(account: Account) -> dict[str, Any]:
+    return account_facts(account) | {"confirmed": account.is_confirmed}

@@ -45,7 +45,7 @@ def _bought(situation: Situation) -> dict[str, Any]:
         "public_grid": recipe is None,
         "cuts_a_number": 0 if recipe is None else recipe.cuts_a_number,
         "shares_of_mu": shares,
-        "left": 1.0 if recipe is None else recipe.left(),
+        "remaining": 1.0 if recipe is None else recipe.remaining(),
     }
 
 

@@ -145,7 +145,7 @@ def show_plan(job: Answer, *, as_json: bool) -> None:
     points = shown.queries
     nothing = dict.fromkeys(columns, ())
     shown.schema.encode(nothing, drop=job.not_features, name=str(job.private))  # its columns, no record
-    plan = _release(job, shown, len(names)).plan(records, points.shape[1], persons=job.person is not None)
+    plan = _release(job, shown, len(names)).plan(records, points.shape[1], user_level=job.groups is not None)
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     cost = first_batch_cost(plan, points)
     lines = {"queries": str(cost)} | plan_lines(plan)
@@ -215,12 +215,16 @@ def _summarise(done: Done, *, as_json: bool) -> None:
     Console().print(field_table(fields | {"answers": str(done.out), "account": account_line(done.account)}))
     if done.halted is not None:
         complain(
-            f"the release was exhausted after {_all_that(release.plan_.left)}: "
+            f"the release was exhausted after {_all_that(release.plan_.remaining)}: "
             f"{counts['unanswered']:,} of {asked:,} queries are unanswered. The answers given before are "
             f"in {done.out}. A larger ε, more records, or --algorithm universal answers more."
         )
 
 
-def _all_that(left: Usage) -> str:
+def _all_that(remaining: Usage) -> str:
     """What a release had to give before it halts, from what its plan says is left at first."""
-    return f"its {left.queries or 0:,} answers" if left.unstable is None else f"its {left.unstable:,} unstable answers"
+    return (
+        f"its {remaining.queries or 0:,} answers"
+        if remaining.unstable is None
+        else f"its {remaining.unstable:,} unstable answers"
+    )

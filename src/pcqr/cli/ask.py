@@ -96,7 +96,7 @@ def _refusal(cost: BatchCost) -> Undecided | None:
         reason = f"{new}, {cost.beyond_plan:,} more than planned, may exhaust the release, for everybody and for ever"
     return Undecided(
         "--yes",
-        f"{reason}. Remaining: {cost.left}. Nothing was asked.",
+        f"{reason}. Remaining: {cost.remaining}. Nothing was asked.",
         "Ask fewer rows (--dry-run says what they would use up), or add --yes to ask all of them.",
     )
 
@@ -285,7 +285,7 @@ def _summarise(job: Ask, out: Path, release: Any, answers: Answers, halted: Spen
             "queries": asked,
             "counts": {kind: counts[kind] for kind in KINDS},
             "queries_answered": release.queries_answered_,
-            "unstable_left": release.unstable_left_,
+            "unstable_remaining": release.unstable_remaining_,
             "published": published,
             "out": str(out),
         }
@@ -307,4 +307,4 @@ def _of_all(halted: Spent, unanswered: int) -> Spent:
     """What stopped one batch, said of the whole file: its answers are in the output."""
     if isinstance(halted, QuotaSpent):
         return QuotaSpent(halted.place, used=halted.used, allowance=halted.allowance, requested=unanswered)
-    return BudgetExhausted(spent=halted.spent, requested=unanswered, left=halted.left)
+    return BudgetExhausted(spent=halted.spent, requested=unanswered, remaining=halted.remaining)

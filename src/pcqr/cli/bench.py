@@ -37,7 +37,7 @@ class Bench:
     label: Annotated[str | None, typer.Option(help="The column of --table that holds the label.")] = None
     labels: Annotated[str | None, typer.Option(help="Its labels, in order. Default: all that there are.")] = None
     drop: Drop = field(default_factory=list)
-    person: Annotated[
+    groups: Annotated[
         str | None,
         typer.Option(
             help="The column of --table that says whose a row is: a person's rows stay together in the split."
@@ -145,7 +145,7 @@ def _tables(job: Bench) -> list[tuple[Task, str]]:
     found = []
     if job.table is not None:
         found.append((_own(job), _own_options(job)))
-    for option, given in (("--label", job.label), ("--person", job.person)):
+    for option, given in (("--label", job.label), ("--groups", job.groups)):
         if job.table is None and given is not None:
             raise ParameterError(option, "given with --table alone", given)
     if job.tables is not None or job.table is None:
@@ -165,7 +165,7 @@ def _own(job: Bench) -> Task:
     schema = None if job.schema is None else declared_schema(job.schema)
     labels = None if job.labels is None else [name.strip() for name in job.labels.split(",")]
     with naming("--table"):
-        options: dict[str, Any] = {"person": job.person, "schema": schema, "public_rows": job.public_rows}
+        options: dict[str, Any] = {"user": job.groups, "schema": schema, "public_rows": job.public_rows}
         return own(job.table, job.label, labels=labels, drop=job.drop, **options)
 
 
@@ -173,7 +173,7 @@ def _own_options(job: Bench) -> str:
     words = ["--table", str(job.table), "--label", str(job.label)]
     words += [] if job.labels is None else ["--labels", job.labels]
     words += [word for name in job.drop for word in ("--drop", name)]
-    words += [] if job.person is None else ["--person", job.person]
+    words += [] if job.groups is None else ["--groups", job.groups]
     words += [] if job.schema is None else ["--schema", str(job.schema)]
     return shlex.join(words)
 

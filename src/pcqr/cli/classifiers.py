@@ -10,7 +10,7 @@ from rich.progress import Progress
 
 from pcqr import AssumePublic, PrivateClassifier, UniversalRelease
 from pcqr.cli.console import stages
-from pcqr.cli.dry_run import Parts, announcement, told, try_out
+from pcqr.cli.dry_run import Parts, announcement, described, try_out
 from pcqr.cli.inputs import (
     Inputs,
     Shown,
@@ -84,7 +84,7 @@ def _dry_run(job: Learning, make: Make, names: Sequence[Any], records: int, show
             learner.set_params(types={column.name: column.kind for column in kinds_of(job, job.types)[0]})
         weighed = {} if job.weight_column is None else {"weights": True}
         public, schema = public_rows(shown), schema_for(job, shown)
-        found = learner.dry_run(records, public, schema, persons=job.person is not None, **weighed)
+        found = learner.dry_run(records, public, schema, user_level=job.groups is not None, **weighed)
     except ParameterError as error:  # in the words of the command line
         if error.name not in {field.name for field in fields(job)}:  # type: ignore[arg-type]  # jobs are dataclasses
             raise
@@ -118,7 +118,7 @@ def show_plan(job: Learning, make: Make, account: Account | None, *, as_json: bo
     found = _dry_run(job, make, names, records, shown)
     plan = found.plan
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
-    takes = told(found, records, None if parts is None else _taken(job, parts, shown, names))
+    takes = described(found, records, None if parts is None else _taken(job, parts, shown, names))
     if cost := shown.schema.cost:
         takes["treated as public"] = "; ".join(cost)
     outlook = Outlook.of(job, account, plan.guarantee, records)

@@ -71,7 +71,7 @@ class Parts:
         }
 
 
-def told(dry_run: DryRun, records: int, parts: Parts | None = None) -> dict[str, str]:
+def described(dry_run: DryRun, records: int, parts: Parts | None = None) -> dict[str, str]:
     """Return what will be done, step by step: what each step costs by itself, its size, and what it takes."""
     plan, context = dry_run.plan, _context(dry_run, records)
     steps = plan.stage.stages if isinstance(plan.stage, Sequence) else (plan.stage,)

@@ -40,7 +40,7 @@ from pcqr.cli.spending import (
 )
 from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.durable.account import Account
-from pcqr.durable.directory import rehearse
+from pcqr.durable.directory import dry_run_release
 from pcqr.durable.ledger import Ledger
 from pcqr.durable.ledger.opening import is_address, written_place
 from pcqr.errors import ParameterError
@@ -65,7 +65,7 @@ def run(job: Fit, *, as_json: bool) -> None:
     if job.anchor is not None:
         check_not_input(job.anchor, job.inputs, option="--anchor")
     _check_options(job)
-    rehearse(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
+    dry_run_release(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
     account = account_of(job, COMMAND)
     if job.dry_run:
         if job.is_at_once:
@@ -89,7 +89,7 @@ def run(job: Fit, *, as_json: bool) -> None:
                             with signals.held():
                                 _keep(job, release, inputs)
                                 is_kept = True
-            ledger = release.book().ledger
+            ledger = release.quota_table().ledger
             release.close()
             _summarise(job, release, ledger, inputs.records, account, as_json=as_json)
         except BaseException as cause:
@@ -198,7 +198,7 @@ def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
     shown = read_shown(job, columns, categories=job.categories)
     shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
     release = made_release(job, shown, _planned(job), names)
-    plan = release.plan(records, len(shown.schema.features), _public(job, shown), persons=job.person is not None)
+    plan = release.plan(records, len(shown.schema.features), _public(job, shown), user_level=job.groups is not None)
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     lines = plan_lines(plan) | {"expected": _expected(plan)}
     facts = {"plan": plan_facts(plan), "expected_answers": plan.expected_answers}
@@ -213,11 +213,11 @@ def _expected(plan: VotingPlan | ClassifierPlan) -> str:
         return "votes first; then its classifier is published, and answers any number of queries"
     if plan.expected_answers is None:
         return "there is no model for this class"
-    told = (
+    described = (
         f"about {rounded(plan.expected_answers):,} of m = {plan.queries:,} planned queries are expected to be "
         "answered, an estimate of the planner and no bound"
     )
-    return f"{told}; {INSTEAD}" if is_short(plan) else told
+    return f"{described}; {INSTEAD}" if is_short(plan) else described
 
 
 def _planned(job: Fit) -> int:

@@ -29,7 +29,7 @@ from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, raw_columns
 from pcqr.data.schema.table import CompactTable
 from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError
-from pcqr.releases.base.contributions import person_numbers, row_shares
+from pcqr.releases.base.contributions import row_shares, unit_numbers
 from pcqr.releases.base.inputs import warn_of_near_unique
 from pcqr.releases.classifier.predicates import schema_of_kinds
 
@@ -110,7 +110,7 @@ def read_inputs(
         places = labels_of(private, job.label, declared)
         table = shown.schema.compact(private, drop=job.not_features, name=str(job.private))
         weights = weights_of(private, weight_column)
-        inputs = Inputs(table, places, declared or (0, 1), shown, persons_of(private, job), weights)
+        inputs = Inputs(table, places, declared or (0, 1), shown, units_of(private, job), weights)
     else:
         shown = read_shown(job, parts.columns, queries=queries, categories=categories)
         if shown.origin is not None:
@@ -154,7 +154,7 @@ def read_by_kinds(
     table.assumptions = assumptions
     shown = Shown(schema_of_kinds(columns), None, np.empty((0, 0)))
     weights = weights_of(private, weight_column)
-    return Inputs(table, places, names or (0, 1), shown, persons_of(private, job), weights)
+    return Inputs(table, places, names or (0, 1), shown, units_of(private, job), weights)
 
 
 def shown_by_kinds(job: OnPrivateFiles, types: Sequence[str], private: Collection[str]) -> Shown:
@@ -304,21 +304,21 @@ def no_label(name: str, declared: tuple[str, ...] | None) -> DataError:
     return DataError(f"label column {name!r}", allowed, "other values, or missing ones")
 
 
-def persons_of(private: Columns, job: Spending) -> NDArray[np.int64] | None:
+def units_of(private: Columns, job: Spending) -> NDArray[np.int64] | None:
     """For each row the number of its person; None where nobody asked."""
-    if job.person is None:
+    if job.groups is None:
         return None
-    if job.person not in private:
-        raise ParameterError("--person", f"the name of one of the {len(private)} columns in the first line", job.person)
-    if job.person == job.label or job.person in job.drop:
-        raise ParameterError("--person", "another column than those of --label and --drop", job.person)
-    return person_ids(private, job.person)
+    if job.groups not in private:
+        raise ParameterError("--groups", f"the name of one of the {len(private)} columns in the first line", job.groups)
+    if job.groups == job.label or job.groups in job.drop:
+        raise ParameterError("--groups", "another column than those of --label and --drop", job.groups)
+    return unit_ids(private, job.groups)
 
 
-def person_ids(private: Columns, name: str) -> NDArray[np.int64]:
+def unit_ids(private: Columns, name: str) -> NDArray[np.int64]:
     """Return the number of the person of each row, by the ids in this column."""
     try:
-        return person_numbers(private[name])
+        return unit_numbers(private[name])
     except DataError as error:
         raise DataError(f"person column {name!r}", "the id of a person in every row", error.received) from None
 
@@ -338,20 +338,20 @@ def weights_of(private: Columns, name: str | None) -> Any:
 def check_weight_column(columns: Collection[str], job: Spending, name: str) -> None:
     if name not in columns:
         raise ParameterError("--weight-column", f"one of the {len(columns)} columns in the first line", name)
-    if name in (job.label, job.person, *job.drop):
-        raise ParameterError("--weight-column", "another column than those of --label, --person and --drop", name)
+    if name in (job.label, job.groups, *job.drop):
+        raise ParameterError("--weight-column", "another column than those of --label, --groups and --drop", name)
 
 
 def public_size(job: OnPrivateFiles) -> tuple[tuple[str, ...], int]:
-    """The columns of the private file and n: its rows or, of the column of --person, how many different ids it has."""
+    """The columns of the private file and n: its rows or, of the column of --groups, how many different ids it has."""
     if job.private.is_dir() and (parts := in_parts(job)) is not None:
         return parts.columns, parts.rows
-    if job.person is None:
+    if job.groups is None:
         with naming("--private"):
             return table_size(job.private)
     private = read(job.private, "--private")
-    persons = persons_of(private, job)
-    return tuple(private), 0 if persons is None else 1 + int(persons.max())
+    user_level = units_of(private, job)
+    return tuple(private), 0 if user_level is None else 1 + int(user_level.max())
 
 
 def check_label(columns: Collection[str], name: str) -> None:

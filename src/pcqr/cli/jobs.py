@@ -33,6 +33,8 @@ from pcqr.cli.options import (
     FittedAlgorithm,
     FittedClass,
     Folder,
+    GroupColumn,
+    GroupRows,
     Intervals,
     KeyOption,
     Label,
@@ -42,8 +44,6 @@ from pcqr.cli.options import (
     NoAccount,
     OnUnstable,
     Overwrite,
-    Person,
-    PersonRows,
     PlannedClass,
     Private,
     PublicRows,
@@ -78,7 +78,7 @@ _OF_VOTES = {
 class Charging(ABC):
     """What jobs that spend ε have in common."""
 
-    person: str | None
+    groups: str | None
     account: str | None
     account_anchor: Path | None
     no_account: bool
@@ -101,12 +101,12 @@ class Spending(Charging):
 
     @property
     def not_features(self) -> tuple[str, ...]:
-        return (self.label, *self.drop, *(() if self.person is None else (self.person,)))
+        return (self.label, *self.drop, *(() if self.groups is None else (self.groups,)))
 
     @property
     def weighing(self) -> dict[str, str]:
         """The options, with what they are, for which the table must be in memory: rows or records have weights."""
-        return {} if self.person is None else {"--person": self.person}
+        return {} if self.groups is None else {"--groups": self.groups}
 
     @property
     def inputs(self) -> tuple[Path, ...]:
@@ -206,7 +206,7 @@ class Answer(Voting):
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
     labels: VotedLabels = None
-    person: Person = None
+    groups: GroupColumn = None
     scratch: Scratch = None
     scheduler: Scheduler = None
     workers: Workers = None
@@ -268,7 +268,7 @@ class Fit(Voting, Learning):
     categories: Categories = field(default_factory=list)
     drop: Drop = field(default_factory=list)
     labels: VotedLabels = None
-    person: Person = None
+    groups: GroupColumn = None
     scratch: Scratch = None
     scheduler: Scheduler = None
     workers: Workers = None
@@ -412,8 +412,8 @@ class Publish(Learning):
         typer.Option(help="The label names, which are public, e.g. '<=50K,>50K'. Default: 0 and 1."),
     ] = None
     drop: Drop = field(default_factory=list)
-    person: Person = None
-    person_rows: PersonRows = 1
+    groups: GroupColumn = None
+    group_rows: GroupRows = 1
     class_weight: ClassWeight = None
     weight_column: WeightColumn = None
     weight_bound: WeightBound = 1.0
@@ -481,7 +481,7 @@ class Score(Spending):
         typer.Option(help="Bins of the probability, for AUC: an even number. Default: 10, where there are any."),
     ] = None
     drop: Drop = field(default_factory=list)
-    person: Person = None
+    groups: GroupColumn = None
     account: AccountOption = None
     account_anchor: AccountAnchorOption = None
     no_account: NoAccount = False
@@ -526,7 +526,7 @@ class MakeSchema(Charging):
     most_categories: Annotated[
         int | None, typer.Option(min=1, help="The most categories that a column keeps. Default: 100.")
     ] = None
-    person: Annotated[
+    groups: Annotated[
         str | None,
         typer.Option(
             help="The column that says whose each row is. The guarantee is then about persons, and cuts and categories "
@@ -547,7 +547,7 @@ class MakeSchema(Charging):
 
     @property
     def not_features(self) -> tuple[str, ...]:
-        return (*self.drop, *(() if self.person is None else (self.person,)))
+        return (*self.drop, *(() if self.groups is None else (self.groups,)))
 
 
 @dataclass(frozen=True, kw_only=True)

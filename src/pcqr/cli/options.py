@@ -171,14 +171,14 @@ Device = Annotated[
     Literal["cpu", "cuda", "auto"],
     typer.Option(help="Where to count and add up: the same model, to the last bit. auto: on a GPU if there is one."),
 ]
-Person = Annotated[
+GroupColumn = Annotated[
     str | None,
     typer.Option(
         help="The column of the private records that says whose each row is. It is no feature, and the guarantee is "
         "then about persons, all rows of one together. Their number is public."
     ),
 ]
-PersonRows = Annotated[
+GroupRows = Annotated[
     int,
     typer.Option(
         min=1, help="How many rows of a person may count: 1 for few errors a person, more for few errors a row."
@@ -236,7 +236,7 @@ DryRun = Annotated[
     typer.Option(
         "--dry-run",
         help="Spend and write nothing: say what the run would promise, plan and use up, and what would remain of the "
-        "account. Of the private file only the column names and the number of rows are used; with --person the "
+        "account. Of the private file only the column names and the number of rows are used; with --groups the "
         "column of ids, for the number of persons. Exit code 2 where the run would be refused.",
     ),
 ]

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from pcqr.cli.console import fail, field_table, print_json
-from pcqr.cli.inputs import check_drop, check_label, naming, persons_of, read
+from pcqr.cli.inputs import check_drop, check_label, naming, read, units_of
 from pcqr.cli.jobs import Predict, Score
 from pcqr.cli.model_folder import loaded
 from pcqr.cli.releases import check_replaced
@@ -143,7 +143,7 @@ def run_score(job: Score, *, as_json: bool) -> None:
             private = read(job.private, "--private")
             check_label(private, job.label)
             check_drop(job.drop, private, scoring.model.schema.names)
-            groups = persons_of(private, job)
+            groups = units_of(private, job)
             with signals.held():
                 score = scoring.run(
                     private,
@@ -184,17 +184,17 @@ def _named_as_options() -> Iterator[None]:
 
 def _show_plan(job: Score, scoring: Scoring, account: Account | None, *, as_json: bool) -> None:
     """What `run_score` would do. Of the private file: column names and n (rows, or persons)."""
-    if job.person is None:
+    if job.groups is None:
         with naming("--private"):
             columns, records = table_size(job.private)
     else:
         private = read(job.private, "--private")
-        groups = persons_of(private, job)
+        groups = units_of(private, job)
         columns, records = tuple(private), 0 if groups is None else 1 + int(groups.max())
     check_label(columns, job.label)
     check_drop(job.drop, columns, scoring.model.schema.names)
     scoring.model.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
-    guarantee = scoring.guarantee(records, persons=job.person is not None)
+    guarantee = scoring.guarantee(records, user_level=job.groups is not None)
     guarantee = guarantee.drawn_with(private_entropy=job.seed is None)
     expected = scoring.expected(records)
     lines = {

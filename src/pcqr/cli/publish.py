@@ -130,8 +130,8 @@ def _own_directory(job: Publish) -> Iterator[None]:
         except InUse:
             raise ParameterError("--out", "a directory that no other run is publishing to", str(job.out)) from None
         except OSError as error:
-            told = f"{job.out} ({error.strerror})"
-            raise ParameterError("--out", "a directory that can be written to", told) from None
+            described = f"{job.out} ({error.strerror})"
+            raise ParameterError("--out", "a directory that can be written to", described) from None
         _check_out(job)  # again: another run may have been here while this one was reading
         yield
 
@@ -186,7 +186,7 @@ def _class_weight(job: Publish, names: Sequence[Any]) -> ClassWeight:
 
 
 def _groups(job: Publish, inputs: Inputs) -> Groups | None:
-    return None if inputs.groups is None else Groups(inputs.groups, job.person_rows)
+    return None if inputs.groups is None else Groups(inputs.groups, job.group_rows)
 
 
 def _depth(learner: PrivateClassifier) -> int | None:

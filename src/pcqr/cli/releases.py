@@ -321,7 +321,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
                 | {
                     "algorithm": facts.algorithm,
                     "spent": _usage(state.spent),
-                    "left": _usage(state.left),
+                    "remaining": _usage(state.remaining),
                     "published": state.is_published and _shows_classifier(facts),
                     "written_off": state.is_written_off,
                     "adoptions": [each.facts(for_holder=True) for each in adoptions],
@@ -341,18 +341,18 @@ def run_status(job: Status, *, as_json: bool) -> None:
             return
         checked = "every entry was checked" if job.verify else "the end of its chain was checked (--verify: all of it)"
         anchor = "" if confirmed else ". There is no anchor there, so this may be an older copy"
-        left = str(state.left)
+        remaining = str(state.remaining)
         if state.is_published:
             shown = "is published" if _shows_classifier(facts) else "answers, and is not shown"
-            left = f"its classifier {shown}: any number of queries"
+            remaining = f"its classifier {shown}: any number of queries"
         elif state.is_written_off:
-            left = f"{state.left}: it was written off, and repeats its logged answers alone"
-        elif state.left.is_nothing:
-            left = f"{state.left}: it is exhausted, and repeats its logged answers alone"
+            remaining = f"{state.remaining}: it was written off, and repeats its logged answers alone"
+        elif state.remaining.is_nothing:
+            remaining = f"{state.remaining}: it is exhausted, and repeats its logged answers alone"
         fields = {
             "guarantee": promise(plan.guarantee, facts.records),
             "spent": str(state.spent),
-            "remaining": left,
+            "remaining": remaining,
             "ledger": f"{ledger.place}: {counted(ledger.last.seq, 'entry', 'entries')}; {checked}",
             "anchor": f"{ledger.anchor_path}{anchor}",
         }

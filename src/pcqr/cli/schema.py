@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.cli.console import fail, field_table, print_json
-from pcqr.cli.inputs import check_drop, declared_schema, declared_types, person_ids
+from pcqr.cli.inputs import check_drop, declared_schema, declared_types, unit_ids
 from pcqr.cli.jobs import MakeSchema
 from pcqr.cli.spending import (
     Outlook,
@@ -38,7 +38,7 @@ from pcqr.durable.account import Account
 from pcqr.errors import ParameterError, PcqrError
 from pcqr.files import check_output, replacing
 from pcqr.models.vocabulary import allowed_values, apart, printable
-from pcqr.releases.base.contributions import HEARD
+from pcqr.releases.base.contributions import BOUNDED
 from pcqr.releases.classifier.predicates import check_columns
 from pcqr.releases.classifier.schema_release import SchemaRelease, size_of
 from pcqr.releases.protocol.answers import counted
@@ -97,10 +97,10 @@ def _run_private(job: MakeSchema, *, as_json: bool) -> None:
         try:
             with ExitStack() as spending:
                 with _named_as_options():
-                    table, persons = _table(job)
+                    table, user_level = _table(job)
                     schema = release.run(
                         table,
-                        persons,
+                        user_level,
                         account=account,
                         entropy=job.seed,
                         before_charge=lambda: spending.enter_context(signals.held()),
@@ -108,7 +108,7 @@ def _run_private(job: MakeSchema, *, as_json: bool) -> None:
                 if job.out is not None:
                     _write(schema, job.out)
                 is_written = True
-                _show(job, schema, size_of(table, persons), account, as_json=as_json)
+                _show(job, schema, size_of(table, user_level), account, as_json=as_json)
         except FROM_OUTSIDE as cause:
             price = f"ε = {release.epsilon:.12g} and δ = {release.delta:.12g}"
             if schema is None:
@@ -126,8 +126,8 @@ def _run_private(job: MakeSchema, *, as_json: bool) -> None:
 
 
 def _release(job: MakeSchema) -> SchemaRelease:
-    if job.person is not None and job.file.is_dir():
-        raise ParameterError("--person", "left out for a folder; put its rows into one .parquet file", job.person)
+    if job.groups is not None and job.file.is_dir():
+        raise ParameterError("--groups", "left out for a folder; put its rows into one .parquet file", job.groups)
     if job.most_categories is not None:
         raise ParameterError("--most-categories", "left out with --private", job.most_categories)
     if job.epsilon is None:
@@ -141,28 +141,28 @@ def _release(job: MakeSchema) -> SchemaRelease:
 
 
 def _table(job: MakeSchema) -> tuple[RawTable, NDArray[np.int64] | None]:
-    """Return the private table and, with --person, the number of the person of each row."""
+    """Return the private table and, with --groups, the number of the person of each row."""
     types = declared_types(job.types)
-    if _is_parquet(job) and job.person is None:
+    if _is_parquet(job) and job.groups is None:
         parts = ParquetParts.of(job.file)
         check_drop(job.drop, parts.columns)
         return RawParquet(parts, types, job.drop), None
     rows = read_table(job.file)
     check_drop(job.drop, rows)
-    if job.person is None:
+    if job.groups is None:
         return RawInMemory(rows, types, job.drop, str(job.file)), None
-    persons = _persons(job, rows)
+    user_level = _persons(job, rows)
     columns, assumptions, _ = _columns(job)
     table = RawInMemory(rows, {each.name: each.kind for each in columns}, job.not_features, str(job.file))
     table.assumptions = assumptions
-    return table, persons
+    return table, user_level
 
 
 def _persons(job: MakeSchema, rows: Columns) -> NDArray[np.int64]:
-    name = job.person
+    name = job.groups
     if name is None or name not in rows or name in job.drop:
-        raise ParameterError("--person", "the name of a column of the file besides those of --drop", name)
-    return person_ids(rows, name)
+        raise ParameterError("--groups", "the name of a column of the file besides those of --drop", name)
+    return unit_ids(rows, name)
 
 
 def _columns(job: MakeSchema) -> tuple[tuple[RawColumn, ...], tuple[str, ...], int]:
@@ -190,12 +190,12 @@ def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None,
     """Show what the run would do. Of the private file it uses names and types of the columns, and n."""
     with _named_as_options():
         columns, _, records = _columns(job)
-        if job.person is not None:
+        if job.groups is not None:
             records = 1 + int(_persons(job, read_table(job.file)).max())
         stage, guarantee = release.plan(columns, records)
         check_columns(columns)
-    if job.person is not None:
-        guarantee = guarantee.for_persons(HEARD["one row"])
+    if job.groups is not None:
+        guarantee = guarantee.at_user_level(BOUNDED["one row"])
     guarantee = guarantee.drawn_with(private_entropy=job.seed is None)
     outlook = Outlook.of(job, account, guarantee, records)
     lines = {"releases": guarantee.steps[0]}
@@ -234,7 +234,7 @@ def _named_as_options() -> Iterator[None]:
 
 def _check_public_options(job: MakeSchema) -> None:
     """Refuse what public rows have no use for: whoever gives it takes the run for a private one."""
-    given = {name: getattr(job, name) for name in (*_WITH_PRIVATE, "person")}
+    given = {name: getattr(job, name) for name in (*_WITH_PRIVATE, "groups")}
     given |= {name: getattr(job, name) or None for name in ("no_account", "accept_weak_guarantee", "dry_run")}
     for name, value in given.items():
         if value not in (None, []):

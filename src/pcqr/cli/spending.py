@@ -16,14 +16,14 @@ from rich.console import Console
 from pcqr.cli.console import BAD_INPUT, complain, error_fields, field_table, print_json
 from pcqr.cli.jobs import Charging
 from pcqr.durable.account import Account
-from pcqr.durable.account.account import told_tally
+from pcqr.durable.account.account import tally_facts
 from pcqr.durable.account.filters import Tally
 from pcqr.durable.account.keeping import found
 from pcqr.errors import AccountExhausted, ParameterError, PcqrError, Undecided, WeakGuarantee
 from pcqr.files import check_not_input
 from pcqr.models.scoring import Scoring
 from pcqr.privacy.guarantee import WEAK_EPSILON, Guarantee
-from pcqr.privacy.unit import PERSON, RECORD
+from pcqr.privacy.unit import RECORD, USER
 from pcqr.releases.base.fitting import PrivateEstimator
 from pcqr.releases.classifier.schema_release import SchemaRelease
 from pcqr.releases.words import guarantee_facts, promise
@@ -79,7 +79,7 @@ def refusing_weak(job: Charging, epsilon: float) -> Iterator[None]:
         yield
         return
     if epsilon > WEAK_EPSILON:
-        raise weak(Guarantee(epsilon, unit=RECORD if job.person is None else PERSON).caveats())
+        raise weak(Guarantee(epsilon, unit=RECORD if job.groups is None else USER).caveats())
     with warnings.catch_warnings():
         warnings.simplefilter("error", WeakGuarantee)
         try:
@@ -98,14 +98,18 @@ def account_line(account: Account | None) -> str:
     """Return what remains of the account after a run, or that no account remembers it, as a line of the summary."""
     if account is None:
         return NOTHING_REMEMBERED
-    return f"{account.name}: charged. Remaining: {account.told(account.left, is_left=True)}"
+    return f"{account.name}: charged. Remaining: {account.amount_text(account.remaining, is_remaining=True)}"
 
 
 def account_facts(account: Account | None) -> dict[str, Any] | None:
     """Return the name and place of the account and what remains, for JSON."""
     if account is None:
         return None
-    return {"name": account.name, "place": account.place, "left": told_tally(account, account.left, is_left=True)}
+    return {
+        "name": account.name,
+        "place": account.place,
+        "remaining": tally_facts(account, account.remaining, is_remaining=True),
+    }
 
 
 def charged_words(
@@ -138,7 +142,7 @@ class Outlook:
         after = None
         if account is not None:
             try:
-                after = account.left_after(guarantee)
+                after = account.remaining_after(guarantee)
             except AccountExhausted as exhausted:
                 refusal = refusal or exhausted
         return cls(account, after, refusal)
@@ -147,19 +151,18 @@ class Outlook:
     def line(self) -> str:
         if self.account is None:
             return "none named: a run that spends needs --account or --no-account"
-        left = f"Remaining: {self.account.told(self.account.left, is_left=True)}"
+        remaining = f"Remaining: {self.account.amount_text(self.account.remaining, is_remaining=True)}"
         if self.after is None:
-            return f"{self.account.name} has NO room for it, so the run would be refused. {left}"
-        return (
-            f"{self.account.name} has room for it. {left}, and after it {self.account.told(self.after, is_left=True)}"
-        )
+            return f"{self.account.name} has NO room for it, so the run would be refused. {remaining}"
+        after = self.account.amount_text(self.after, is_remaining=True)
+        return f"{self.account.name} has room for it. {remaining}, and after it {after}"
 
     @property
     def facts(self) -> dict[str, Any] | None:
         if self.account is None:
             return None
-        after = None if self.after is None else told_tally(self.account, self.after, is_left=True)
-        return (account_facts(self.account) or {}) | {"fits": self.after is not None, "left_after": after}
+        after = None if self.after is None else tally_facts(self.account, self.after, is_remaining=True)
+        return (account_facts(self.account) or {}) | {"fits": self.after is not None, "remaining_after": after}
 
 
 def end_dry_run(
@@ -173,8 +176,8 @@ def end_dry_run(
 ) -> None:
     """Print what a dry run has found: `lines` for people, `facts` for --json. Exit 2 where the run would be refused."""
     if as_json:
-        told = guarantee_facts(guarantee, records) | dict(facts) | {"account": outlook.facts, "dry_run": True}
-        print_json(told | ({} if outlook.refusal is None else {"error": error_fields(outlook.refusal)}))
+        amount_text = guarantee_facts(guarantee, records) | dict(facts) | {"account": outlook.facts, "dry_run": True}
+        print_json(amount_text | ({} if outlook.refusal is None else {"error": error_fields(outlook.refusal)}))
     else:
         fields = {"guarantee": promise(guarantee, records)} | dict(lines) | {"account": outlook.line}
         Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))

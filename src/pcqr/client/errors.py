@@ -145,7 +145,7 @@ class NotConfirmed(ServiceError):
         super().__init__(
             place,
             f"was not asked: {counted(cost.new, 'new query', 'new queries')} are expected to exhaust the release, for "
-            f"everybody and for ever (remaining: {cost.left})",
+            f"everybody and for ever (remaining: {cost.remaining})",
             "Ask fewer rows (preview says what they cost), or confirm all of them: confirm=True.",
             status=409,
             code="would_exhaust",

@@ -38,7 +38,7 @@ from pcqr.data.schema.labels import places_among
 from pcqr.data.schema.matrix import matrix_of, one_row
 from pcqr.data.schema.reading import iso_date
 from pcqr.data.schema.table import check_length, declared_columns
-from pcqr.errors import BudgetExhausted, DataError, Halted, ParameterError
+from pcqr.errors import BudgetExhausted, DataError, Exhausted, ParameterError
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.releases.protocol.answers import Answer, BatchCost, Usage
 from pcqr.releases.protocol.log import batch_cost, keys, with_range
@@ -57,20 +57,20 @@ def new_rows(pieces: Iterable[tuple[NDArray[np.float64], Sequence[bool]]]) -> ND
 
 def cost_of_many(is_new: NDArray[np.bool_], facts: Facts, quota: Usage | None = None) -> BatchCost:
     """Return the cost that `preview` of the release states for a key with this quota, if nobody asks in between."""
-    asked, votes_left = facts.spent.queries or 0, _votes_left(facts)
+    asked, votes_remaining = facts.spent.queries or 0, _votes_remaining(facts)
     cost = batch_cost(
         is_new,
-        left=facts.left,
+        remaining=facts.remaining,
         planned=max(0, (facts.planned or 0) - asked),
         unstable_share=facts.unstable_share,
-        votes_left=votes_left,
+        votes_remaining=votes_remaining,
         quota=quota,
     )
     cost = with_range(cost, facts.unstable_range)
-    return cost if votes_left is None else replace(cost, left=replace(cost.left, queries=None))
+    return cost if votes_remaining is None else replace(cost, remaining=replace(cost.remaining, queries=None))
 
 
-def _votes_left(facts: Facts) -> int | None:
+def _votes_remaining(facts: Facts) -> int | None:
     """The new queries after which a published classifier answers. None: there will be none."""
     if facts.kind == "model" or facts.state == "published":
         return 0
@@ -284,7 +284,7 @@ class Remote:
         Features of an encoded query.
     queries_answered_ : int
         Distinct queries that the release has answered, to anybody. Asks the server.
-    unstable_left_ : int or None
+    unstable_remaining_ : int or None
         Unstable answers that are left. None: there is no limit. Asks the server.
     is_published_ : bool
         Has the release published a classifier? Asks the server.
@@ -464,7 +464,7 @@ class Remote:
                 answered += 1
         except (BudgetExhausted, QuotaSpent):
             message = f"No more answers after {answered:,} of {rows.count:,} rows; the others count as half right."
-            warnings.warn(message, Halted, stacklevel=2)
+            warnings.warn(message, Exhausted, stacklevel=2)
         return float(np.average(right, weights=by_row))
 
     @property
@@ -473,9 +473,9 @@ class Remote:
         return self._facts().spent.queries or 0
 
     @property
-    def unstable_left_(self) -> int | None:
+    def unstable_remaining_(self) -> int | None:
         """Unstable answers that may still be given. None: there is no limit."""
-        return self._facts().left.unstable
+        return self._facts().remaining.unstable
 
     @property
     def is_published_(self) -> bool:
@@ -532,14 +532,14 @@ class Remote:
     def _answers(self, batch: Batch) -> list[tuple[Answer[Any], Any]]:
         """Return the answers of a batch. Count back what was spent after each from what was spent after the last."""
         found: list[tuple[Answer[Any], Any]] = []
-        spent, left, planned = batch.spent, batch.left, self._facts_then.planned
+        spent, remaining, planned = batch.spent, batch.remaining, self._facts_then.planned
         for given in reversed(batch.given):
             is_beyond = planned is not None and given.kind != "published" and (spent.queries or 0) > planned
             label = given.coin if given.label is None and self._facts_then.on_unstable == "random" else given.label
-            found.append((Answer(label, given.kind, spent, left, is_beyond), given.coin))
+            found.append((Answer(label, given.kind, spent, remaining, is_beyond), given.coin))
             if given.kind in ("stable", "unstable"):
                 unstable = int(given.kind == "unstable")
-                spent, left = _moved(spent, -1, -unstable), _moved(left, 1, unstable, 1 - unstable)
+                spent, remaining = _moved(spent, -1, -unstable), _moved(remaining, 1, unstable, 1 - unstable)
         return found[::-1]
 
     def _predicted(self, answer: Answer[Any], coin: Any) -> Any:
@@ -564,7 +564,7 @@ class Remote:
     def _now(self) -> tuple[Usage, Usage]:
         """What is spent and what is left."""
         facts = self._facts()
-        return facts.spent, facts.left
+        return facts.spent, facts.remaining
 
     def _only_name(self) -> str:
         """The name of what the server has, where that is one thing."""

@@ -30,7 +30,7 @@ from pcqr.errors import BudgetExhausted, DataError, MissingExtra, ParameterError
 from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.privacy.entropy import SystemEntropy
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.privacy.unit import PERSON, PRESENCE, RECORD, Unit
+from pcqr.privacy.unit import PRESENCE, RECORD, USER, Unit
 from pcqr.releases.protocol.answers import Answer, BatchCost, Kind, Usage
 from pcqr.serialization.reading import parse, read_count, read_flag, read_list, read_number, read_text
 
@@ -404,7 +404,7 @@ class Facts:
     classes: tuple[Any, ...]
     state: Literal["open", "published", "halted"]
     spent: Usage
-    left: Usage
+    remaining: Usage
     planned: int | None
     on_unstable: Literal["abstain", "random"]
     shows_classifier: bool
@@ -415,7 +415,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenAnswer:
     """One row of a reply: a label or none, the coin that stands in for none, and how it came about."""
 
     label: Any
@@ -427,9 +427,9 @@ class Given:
 class Batch:
     """A reply to several rows: their answers, and what was spent and left when the last one had been given."""
 
-    given: tuple[Given, ...]
+    given: tuple[GivenAnswer, ...]
     spent: Usage
-    left: Usage
+    remaining: Usage
 
 
 def facts_of(value: Any) -> Facts:
@@ -459,7 +459,7 @@ def facts_of(value: Any) -> Facts:
         classes=_classes(_needed(entries, "classes")),
         state=_choice(entries, "state", ("open", "published", "halted")),
         spent=usage_of(_needed(entries, "spent"), "spent") if is_release else Usage(0, 0),
-        left=usage_of(_needed(entries, "left"), "left") if is_release else Usage(None, None),
+        remaining=usage_of(_needed(entries, "remaining"), "remaining") if is_release else Usage(None, None),
         planned=None if planned is None else read_count(planned, "planned_queries"),
         on_unstable=_choice(entries, "on_unstable", ("abstain", "random")) if is_release else "abstain",
         shows_classifier=entries.get("shows_classifier") is not False,
@@ -484,15 +484,17 @@ def usage_of(value: Any, where: str) -> Usage:
 def batch_of(value: Any, rows: int, classes: Sequence[Any], *, is_release: bool) -> Batch:
     """What `/ask` says of so many rows."""
     entries = _object(value, "the reply")
-    given = given_of(_needed(entries, "answers"), "answers", classes)
+    given = given_answers(_needed(entries, "answers"), "answers", classes)
     if len(given) != rows:
         raise ParameterError("answers", f"a list of {rows}", f"one of {len(given)}")
     if not is_release:
         return Batch(given, Usage(0, 0), Usage(None, None))
-    return Batch(given, usage_of(_needed(entries, "spent"), "spent"), usage_of(_needed(entries, "left"), "left"))
+    return Batch(
+        given, usage_of(_needed(entries, "spent"), "spent"), usage_of(_needed(entries, "remaining"), "remaining")
+    )
 
 
-def given_of(value: Any, where: str, classes: Sequence[Any]) -> tuple[Given, ...]:
+def given_answers(value: Any, where: str, classes: Sequence[Any]) -> tuple[GivenAnswer, ...]:
     """Answers, each with a label among `classes` or none."""
     return tuple(_given(entry, f"{where}[{i}]", classes) for i, entry in enumerate(read_list(value, where)))
 
@@ -506,7 +508,7 @@ def cost_of(value: Any, rows: int | None = None) -> BatchCost:
 
     cost = BatchCost(
         **{name: count(name) for name in ("requested", "repeated", "new", "published", "certain", "beyond_plan")},
-        left=usage_of(_needed(entries, "left"), "left"),
+        remaining=usage_of(_needed(entries, "remaining"), "remaining"),
         expected_unstable=_number(entries, "expected_unstable"),
         chance_of_halting=_number(entries, "chance_of_halting"),
         unstable_range=_two_numbers(entries, "unstable_range"),
@@ -527,13 +529,13 @@ def known_of(value: Any, rows: int) -> list[bool]:
     return known
 
 
-def _given(value: Any, where: str, classes: Sequence[Any]) -> Given:
+def _given(value: Any, where: str, classes: Sequence[Any]) -> GivenAnswer:
     entries = _object(value, where)
     kind = _choice(entries, "kind", _KINDS, f"{where}.kind")
     label, coin = (_label(entries.get(name), f"{where}.{name}", classes) for name in ("label", "coin"))
     if label is None and kind in ("stable", "published"):
         raise ParameterError(f"{where}.label", f"a label, where the answer is {kind}", None)
-    return Given(label, coin, kind)
+    return GivenAnswer(label, coin, kind)
 
 
 def _label(value: Any, where: str, classes: Sequence[Any]) -> Any:
@@ -592,11 +594,11 @@ def _guarantee(value: Any) -> Guarantee:
 
 def _unit(words: str) -> Unit:
     """The unit whose adjacency is said so."""
-    for unit in (PRESENCE, PERSON):
+    for unit in (PRESENCE, USER):
         if words == unit.adjacency:
             return unit
     rows = re.search(r"at most ([0-9,]{1,20}) row", words)
-    unit = RECORD if rows is None else Unit.person(int(rows[1].replace(",", "") or "0"))
+    unit = RECORD if rows is None else Unit.user(int(rows[1].replace(",", "") or "0"))
     if unit.adjacency != words:
         raise ParameterError("guarantee.unit", f"{RECORD.adjacency!r} or another adjacency of pcqr", "something else")
     return unit
@@ -663,8 +665,8 @@ def refusal(
     told: dict[str, Any] = {"status": reply.status, "code": code}
     match code:
         case "budget_exhausted" if now is not None:
-            spent, left = now()
-            return BudgetExhausted(spent=spent, requested=rows, left=left, answers=given)
+            spent, remaining = now()
+            return BudgetExhausted(spent=spent, requested=rows, remaining=remaining, answers=given)
         case "quota_spent" | "would_exhaust" if now is not None:
             with believing(place):
                 if code == "quota_spent":
@@ -683,11 +685,11 @@ def refusal(
     return ServiceError(place, f"refused: {said} ({code})", "The data holder can tell more.", **told)
 
 
-def answered_before(reply: Reply, rows: int, classes: Sequence[Any]) -> tuple[Given, ...]:
+def answered_before(reply: Reply, rows: int, classes: Sequence[Any]) -> tuple[GivenAnswer, ...]:
     """Of a batch of so many rows that was refused midway, those that were answered."""
     if _code(reply) not in MIDWAY:
         return ()
-    return given_of(_details(reply).get("answered", []), "details.answered", classes)[: rows - 1]
+    return given_answers(_details(reply).get("answered", []), "details.answered", classes)[: rows - 1]
 
 
 def _code(reply: Reply) -> str:

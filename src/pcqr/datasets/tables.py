@@ -20,7 +20,15 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from pcqr.data.schema.table import arrow, check_header, csv_line, of_the_table, raise_alone, reading_parquet, unescaped
+from pcqr.data.schema.table import (
+    arrow,
+    check_header,
+    csv_line,
+    of_the_table,
+    raise_without_cause,
+    reading_parquet,
+    unescaped,
+)
 from pcqr.errors import DataError, ParameterError
 from pcqr.files import replacing
 
@@ -174,7 +182,7 @@ def _csv_rows(path: Path, delimiter: str | None = None) -> Iterator[list[str]]:
         with _open_text(path, "rt") as file:
             yield from _rows(file, str(path), delimiter)
     except UnicodeDecodeError:
-        raise_alone(DataError(str(path), "UTF-8 text", "bytes that are not UTF-8 (save it again as UTF-8)"))
+        raise_without_cause(DataError(str(path), "UTF-8 text", "bytes that are not UTF-8 (save it again as UTF-8)"))
     except PermissionError:
         raise _unreadable(path) from None
     except (zlib.error, OSError, EOFError):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pcqr.durable.facts import Facts, State
 from pcqr.durable.ledger import Entry, Ledger, create_ledger, open_ledger
 from pcqr.durable.ledger.anchor import default_path, remove_unused
-from pcqr.durable.ledger.opening import is_address, rehearse_ledger, written_place
+from pcqr.durable.ledger.opening import dry_run_ledger, is_address, written_place
 from pcqr.durable.ledger.store import reached
 from pcqr.durable.log import LedgerLog, move
 from pcqr.durable.secrets import read_key, read_secret, write_secret
@@ -67,7 +67,7 @@ def keep(
     facts: Facts,
     secret: Secret | None,
     log: MemoryLog,
-    left: Usage,
+    remaining: Usage,
     *,
     ledger: str | os.PathLike[str] | None = None,
     anchor: str | os.PathLike[str] | None = None,
@@ -103,10 +103,10 @@ def keep(
             raise
         log.give_up()
         try:
-            with kept.turn() as turn:
+            with kept.transaction() as transaction:
                 names = {"secret": checksum, "facts": sha256(text.encode()).hexdigest()}
-                turn.append(RELEASE, json.dumps(names, sort_keys=True).encode())
-                move(log, left, turn, is_cautious=cautious)
+                transaction.append(RELEASE, json.dumps(names, sort_keys=True).encode())
+                move(log, remaining, transaction, is_cautious=cautious)
         except BaseException:
             kept.close()
             if _was_surely_empty(_ledger_place(directory, ledger), anchor):
@@ -118,7 +118,7 @@ def keep(
         return LedgerLog(kept, forget=_Forget(directory))
 
 
-def rehearse(
+def dry_run_release(
     place: str | os.PathLike[str],
     *,
     ledger: str | os.PathLike[str] | None = None,
@@ -133,7 +133,7 @@ def rehearse(
         try:
             _mark(directory, ledger, anchor)
             write_secret(directory / SECRET, {}, {}, found_key)
-            rehearse_ledger(_ledger_place(directory, ledger), RELEASE, None if anchor is None else Path(anchor))
+            dry_run_ledger(_ledger_place(directory, ledger), RELEASE, None if anchor is None else Path(anchor))
         finally:
             _remove_files(directory)
 
@@ -361,10 +361,10 @@ def _unmark(directory: Path) -> None:
 
 
 def _remaining(directory: Path) -> ReleaseError:
-    left = f"an unfinished save, or a release whose {FACTS} was lost"
+    remaining = f"an unfinished save, or a release whose {FACTS} was lost"
     return ReleaseError(
         str(directory),
-        f"cannot be made: there is {left}. {SECRET} there may hold private records",
+        f"cannot be made: there is {remaining}. {SECRET} there may hold private records",
         "Remove the directory, or name another one.",
     )
 

@@ -19,7 +19,7 @@ from pcqr.data.schema import Schema
 from pcqr.durable.account import Account
 from pcqr.durable.addresses import without_password
 from pcqr.durable.ledger import Entry as Kept
-from pcqr.durable.ledger import Turn
+from pcqr.durable.ledger import Transaction
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.learners.estimators import is_estimator, restored, written
@@ -32,7 +32,7 @@ from pcqr.serialization.document import FORMAT as DOCUMENT
 from pcqr.serialization.reading import parse, read_object, tag_of
 
 if TYPE_CHECKING:
-    from pcqr.durable.quotas import Book
+    from pcqr.durable.quotas import QuotaTable
 
 
 FORMAT, VERSION = "pcqr release", 1
@@ -185,7 +185,7 @@ class State:
     """The public counters of a release: what later answers depend on besides its secrets."""
 
     spent: Usage
-    left: Usage
+    remaining: Usage
     is_published: bool = False
     is_cautious: bool = False
     """Is what will be decided announced first? Fixed when the release is kept."""
@@ -195,39 +195,41 @@ class State:
     """Does an older copy go on in which everything counts as used? Nothing is then decided or published any more."""
 
     def written(self) -> bytes:
-        left = (_NONE if number is None else max(0, number) for number in (self.left.queries, self.left.unstable))
+        remaining = (
+            _NONE if number is None else max(0, number) for number in (self.remaining.queries, self.remaining.unstable)
+        )
         flags = _PUBLISHED_FLAG * self.is_published | _CAUTIOUS_FLAG * self.is_cautious
         flags |= _WRITTEN_OFF_FLAG * self.is_written_off
         spent = self.spent.queries or 0, self.spent.unstable or 0
-        if self.left.labels is None:
-            return _STATE.pack(_STATE_VERSION, *spent, *left, flags, self.announced)
-        written = _STATE.pack(_LABELS_VERSION, *spent, *left, flags, self.announced)
-        return written + _LABELS.pack(max(0, self.left.labels))
+        if self.remaining.labels is None:
+            return _STATE.pack(_STATE_VERSION, *spent, *remaining, flags, self.announced)
+        written = _STATE.pack(_LABELS_VERSION, *spent, *remaining, flags, self.announced)
+        return written + _LABELS.pack(max(0, self.remaining.labels))
 
     @classmethod
     def read(cls, written: bytes) -> State:
         """The state that was `written`; raises ValueError for anything else."""
-        labels_left = None
+        labels_remaining = None
         try:
             if written[:1] == bytes([_LABELS_VERSION]):
-                (labels_left,) = _LABELS.unpack(written[_STATE.size :])
+                (labels_remaining,) = _LABELS.unpack(written[_STATE.size :])
                 written = written[: _STATE.size]
-            version, asked, unstable, *left, flags, announced = _STATE.unpack(written)
+            version, asked, unstable, *remaining, flags, announced = _STATE.unpack(written)
         except struct.error:
             raise ValueError from None
-        if version != (_STATE_VERSION if labels_left is None else _LABELS_VERSION):
+        if version != (_STATE_VERSION if labels_remaining is None else _LABELS_VERSION):
             raise ValueError
-        queries_left, unstable_left = (None if number == _NONE else number for number in left)
+        queries_remaining, unstable_remaining = (None if number == _NONE else number for number in remaining)
         marks = bool(flags & _PUBLISHED_FLAG), bool(flags & _CAUTIOUS_FLAG)
-        counts = Usage(asked, unstable), Usage(queries_left, unstable_left, labels_left)
+        counts = Usage(asked, unstable), Usage(queries_remaining, unstable_remaining, labels_remaining)
         return cls(*counts, *marks, announced, bool(flags & _WRITTEN_OFF_FLAG))
 
     def written_off(self) -> State:
         """Return the state with nothing remaining and nothing announced: only logged answers are repeated."""
-        numbers = (self.left.queries, self.left.unstable, self.left.labels)
+        numbers = (self.remaining.queries, self.remaining.unstable, self.remaining.labels)
         nothing = Usage(*(None if number is None else 0 for number in numbers))
         return replace(
-            self, left=nothing if nothing.is_nothing else Usage(0, None), announced=NOTHING, is_written_off=True
+            self, remaining=nothing if nothing.is_nothing else Usage(0, None), announced=NOTHING, is_written_off=True
         )
 
 
@@ -236,7 +238,7 @@ def is_earlier(written: bytes) -> bool:
     return written[:1] in [bytes([version]) for version in range(1, _STATE_VERSION)]
 
 
-def append_answers(turn: Turn, answers: Mapping[bytes, Entry], digests: Mapping[bytes, bytes]) -> None:
+def append_answers(transaction: Transaction, answers: Mapping[bytes, Entry], digests: Mapping[bytes, bytes]) -> None:
     """Add answers to points of one width, by the bits of the points, of which `digests` are the SHA-256.
 
     Many are in one entry: first what was decided, then the points.
@@ -248,12 +250,12 @@ def append_answers(turn: Turn, answers: Mapping[bytes, Entry], digests: Mapping[
         these_answers = [answers[key] for key in these]
         decided = [_NONE if each is None else each for one in these_answers for each in (one.label, one.coin)]
         decisions = struct.pack(f">{len(decided)}b", *decided)
-        turn.append(ANSWERS, decisions + b"".join(these), *(digests[key] for key in these))
+        transaction.append(ANSWERS, decisions + b"".join(these), *(digests[key] for key in these))
 
 
-def append_announced(turn: Turn, name: bytes, keys: Sequence[bytes]) -> None:
+def append_announced(transaction: Transaction, name: bytes, keys: Sequence[bytes]) -> None:
     """Add which rows are going to be decided, all of one width."""
-    turn.append(ANNOUNCED, _WIDTH.pack(len(keys[0])) + b"".join(keys), name)
+    transaction.append(ANNOUNCED, _WIDTH.pack(len(keys[0])) + b"".join(keys), name)
 
 
 def announced_in(body: bytes) -> list[bytes]:
@@ -262,9 +264,9 @@ def announced_in(body: bytes) -> list[bytes]:
     return [body[start : start + width] for start in range(_WIDTH.size, len(body), width)]
 
 
-def append_published(turn: Turn, hypothesis: Hypothesis) -> None:
+def append_published(transaction: Transaction, hypothesis: Hypothesis) -> None:
     text = hypothesis.to_json().encode()
-    turn.append(PUBLISHED, text.ljust(-(-len(text) // _PAGE) * _PAGE), PUBLISHED_KEY)
+    transaction.append(PUBLISHED, text.ljust(-(-len(text) // _PAGE) * _PAGE), PUBLISHED_KEY)
 
 
 def answer_in(kept: Kept, position: int) -> Entry:
@@ -328,14 +330,14 @@ class History:
         self._seen = 0
         """The last entry that is in it."""
 
-    def look(self, book: Book, buckets: int = 200) -> tuple[Usage, list[Moment]]:
+    def look(self, quota_table: QuotaTable, buckets: int = 200) -> tuple[Usage, list[Moment]]:
         """Return what nobody timed, and what was spent by when, that included: at most `buckets` moments."""
-        spent = State.read(book.ledger.state).spent
-        last = book.ledger.last.seq  # after what was spent: what is asked meanwhile must not seem to be nobody's
+        spent = State.read(quota_table.ledger.state).spent
+        last = quota_table.ledger.last.seq  # after what was spent: what is asked meanwhile must not seem to be nobody's
         with self._lock:
             while self._seen < last:
                 until = min(last, self._seen + _AT_ONCE)
-                self._add(book.timed(self._seen, until))
+                self._add(quota_table.timed(self._seen, until))
                 self._seen = until
             _, spans = merged(self._seconds, self._spans, buckets)
         timed = [spans[number] for number in sorted(spans)]

@@ -24,14 +24,14 @@ from pcqr.durable.facts import (
     located,
 )
 from pcqr.durable.ledger import Ledger
-from pcqr.durable.ledger import Turn as LedgerTurn
-from pcqr.durable.quotas import Book, WrittenPage
+from pcqr.durable.ledger import Transaction as LedgerTurn
+from pcqr.durable.quotas import QuotaTable, WrittenPage
 from pcqr.errors import CopyCannotAnswer, LedgerDamaged, ParameterError
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.privacy.entropy import SystemEntropy
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Asked, Entry, MemoryLog, Page, PrivLabel
-from pcqr.releases.protocol.log import Book as AnyBook
+from pcqr.releases.protocol.log import QuotaTable as AnyBook
 
 
 class LedgerLog:
@@ -67,7 +67,7 @@ class LedgerLog:
 
     def refresh(self, labeller: PrivLabel) -> Usage:
         state = self.state
-        labeller.left = state.left
+        labeller.remaining = state.remaining
         return state.spent
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
@@ -82,26 +82,26 @@ class LedgerLog:
             self._is_cautious = self.state.is_cautious
         self._announced = NOTHING
         if self._is_cautious:
-            with self.turn(labeller) as turn:
-                name = NOTHING if labeller.left.is_nothing else turn.announce(keys)
+            with self.transaction(labeller) as transaction:
+                name = NOTHING if labeller.remaining.is_nothing else transaction.announce(keys)
             self._announced = name
 
     @contextmanager
-    def turn(self, labeller: PrivLabel) -> Iterator[Turn]:
+    def transaction(self, labeller: PrivLabel) -> Iterator[Transaction]:
         if not self.is_original:
             raise CopyCannotAnswer
-        with self.ledger.turn() as ledger_turn:
+        with self.ledger.transaction() as ledger_turn:
             before = self._read(ledger_turn.state)
-            labeller.left = before.left
-            turn = Turn(ledger_turn, before, self)
+            labeller.remaining = before.remaining
+            transaction = Transaction(ledger_turn, before, self)
             if before.announced not in (NOTHING, self._announced):  # and never decided: that turn was broken off
-                labeller.left = turn.settle(before)
-            yield turn
-            turn.append()
-            after = turn.after(labeller.left)
+                labeller.remaining = transaction.settle(before)
+            yield transaction
+            transaction.append()
+            after = transaction.after(labeller.remaining)
             ledger_turn.state = after.written()
-            if turn.page is not None:
-                turn.page.write()
+            if transaction.page is not None:
+                transaction.page.write()
         if after.is_published and not before.is_published and self._forget is not None:
             self._forget()
 
@@ -128,12 +128,12 @@ class LedgerLog:
             raise LedgerDamaged(self.ledger.place, reason, remedy) from None
 
 
-class Turn:
+class Transaction:
     """An exclusive turn of the release's ledger."""
 
-    def __init__(self, turn: LedgerTurn, before: State, log: LedgerLog) -> None:
+    def __init__(self, transaction: LedgerTurn, before: State, log: LedgerLog) -> None:
         self.page: WrittenPage | None = None
-        self._turn = turn
+        self._turn = transaction
         self._log = log
         self._seqs: dict[bytes, int] = {}
         self._digests: dict[bytes, bytes] = {}
@@ -154,10 +154,10 @@ class Turn:
     def published(self) -> Hypothesis | None:
         return self._log.published if self._is_published else None
 
-    def after(self, left: Usage) -> State:
-        """The state at the end of this turn, with what is `left` then."""
+    def after(self, remaining: Usage) -> State:
+        """The state at the end of this turn, with what is `remaining` then."""
         marks = self._is_published, self._is_cautious, self._announced, self.is_written_off
-        return State(self.spent, left, *marks)
+        return State(self.spent, remaining, *marks)
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         self._digests = digests(keys)
@@ -191,18 +191,22 @@ class Turn:
         rows = announced_in(self._turn.find([before.announced])[before.announced].body)
         known = self.find(rows)
         rows = [key for key in rows if key not in known]
-        unstable = before.left.unstable
+        unstable = before.remaining.unstable
         coins = SystemEntropy().below(2, len(rows)).tolist()
         for key, coin in list(zip(rows, coins, strict=True))[: unstable or 0]:
             self.add(key, Entry(np.frombuffer(key, dtype="<f8")[None, :], None, coin))
         self.append()
-        numbers = (before.left.queries, unstable, before.left.labels)  # of each one a row, whatever was decided
-        return Usage(*(None if left is None else max(0, left - len(rows)) for left in numbers))
+        numbers = (
+            before.remaining.queries,
+            unstable,
+            before.remaining.labels,
+        )  # of each one a row, whatever was decided
+        return Usage(*(None if remaining is None else max(0, remaining - len(rows)) for remaining in numbers))
 
-    def open(self, book: AnyBook, asked: Sequence[Asked]) -> Page:
-        if not isinstance(book, Book) or book.ledger is not self._log.ledger:
-            raise ParameterError("book", "the book of this release: release.book()", "another one")
-        self.page = book.open(self._turn, asked, self._seqs)
+    def open(self, quota_table: AnyBook, asked: Sequence[Asked]) -> Page:
+        if not isinstance(quota_table, QuotaTable) or quota_table.ledger is not self._log.ledger:
+            raise ParameterError("book", "the book of this release: release.quota_table()", "another one")
+        self.page = quota_table.open(self._turn, asked, self._seqs)
         return self.page
 
     def publish(self, hypothesis: Hypothesis) -> None:
@@ -211,10 +215,10 @@ class Turn:
         self._is_published = True
 
 
-def move(log: MemoryLog, left: Usage, turn: LedgerTurn, *, is_cautious: bool = False) -> None:
+def move(log: MemoryLog, remaining: Usage, transaction: LedgerTurn, *, is_cautious: bool = False) -> None:
     """Write all that a release has answered in memory into its ledger."""
     answers = dict(log.keyed())
-    append_answers(turn, answers, digests(answers))
+    append_answers(transaction, answers, digests(answers))
     if log.published is not None:
-        append_published(turn, log.published)
-    turn.state = State(log.spent, left, log.published is not None, is_cautious).written()
+        append_published(transaction, log.published)
+    transaction.state = State(log.spent, remaining, log.published is not None, is_cautious).written()

@@ -15,11 +15,11 @@ from typing import NamedTuple, get_args
 from sqlalchemy import BindParameter, Executable, bindparam, delete, func, insert, select, update
 
 from pcqr.durable.facts import History, Moment, answer_in, answers_in, digests, located
-from pcqr.durable.ledger import Ledger, Turn
+from pcqr.durable.ledger import Ledger, Transaction
 from pcqr.durable.ledger.store import ASKED, AT_ONCE, ENTRIES, REQUESTS, USAGE
 from pcqr.hypotheses.base import Points
 from pcqr.releases.protocol.answers import Kind, Usage
-from pcqr.releases.protocol.log import Asked, Entry, Reply, Stopped, Told
+from pcqr.releases.protocol.log import Answered, Asked, Entry, Reply, Stopped
 
 TOKEN_SECONDS = 24 * 60 * 60
 """How long a token is kept. After that the request is as good as new: its rows are in the log, and cost nothing."""
@@ -103,7 +103,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Book:
+class QuotaTable:
     """Who asked what of the release in `ledger`. Reading works beside a writer, and never blocks it.
 
     Labels are those of the class, 0 and 1. Answers of a published classifier are not in it: they cost nothing.
@@ -175,9 +175,9 @@ class Book:
             for told_at, kind, count in self.ledger.read(_TIMED, after=after, until=until)
         ]
 
-    def open(self, turn: Turn, asked: Sequence[Asked], seqs: Mapping[bytes, int]) -> WrittenPage:
+    def open(self, transaction: Transaction, asked: Sequence[Asked], seqs: Mapping[bytes, int]) -> WrittenPage:
         """The page of a turn. `seqs` are the numbers of the answers that the turn has found or added, by key."""
-        return WrittenPage(turn, asked, seqs, int(self.clock()))
+        return WrittenPage(transaction, asked, seqs, int(self.clock()))
 
     def _all_answers(self, after: int, limit: int) -> list[Line]:
         found: list[tuple[int, Entry]] = []
@@ -198,31 +198,31 @@ class Book:
 class WrittenPage:
     """What the book holds of some askers, and what a turn adds."""
 
-    def __init__(self, turn: Turn, asked: Sequence[Asked], seqs: Mapping[bytes, int], now: int) -> None:
-        self._turn, self._seqs, self._now = turn, seqs, now
+    def __init__(self, transaction: Transaction, asked: Sequence[Asked], seqs: Mapping[bytes, int], now: int) -> None:
+        self._turn, self._seqs, self._now = transaction, seqs, now
         askers = sorted({_name(each) for each in asked})
-        self._before = {who: _COUNTS.unpack(counts) for who, counts in turn.read(_USAGES_OF, askers=askers)}
+        self._before = {who: _COUNTS.unpack(counts) for who, counts in transaction.read(_USAGES_OF, askers=askers)}
         self._counts = {who: list(self._before.get(who, (0, 0, 0))) for who in askers}
         self._asked: dict[tuple[str, bytes], bytes] = {}
         self._known: set[tuple[str, int]] | None = None
         """Who has asked before for which entry of the log that is asked for now. None: nobody wanted to know yet."""
         tokens = sorted({each.token for each in asked if each.token is not None})
         self._since = now - TOKEN_SECONDS
-        rows = turn.read(_RECEIPTS, askers=askers, tokens=tokens, since=self._since) if tokens else ()
+        rows = transaction.read(_RECEIPTS, askers=askers, tokens=tokens, since=self._since) if tokens else ()
         self._receipts = {(who, token): (content, _Receipt.read(receipt)) for who, token, content, receipt in rows}
         self._ended: dict[tuple[str, bytes], _Ended] = {}
 
-    def replayed(self, asked: Asked, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> Told[int] | None:
+    def replayed(self, asked: Asked, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> Answered[int] | None:
         if asked.token is None:
             return None
         this = _name(asked), asked.token
         if (ended := self._ended.get(this)) is not None:
-            return replace(ended.told, is_replay=True) if ended.content == asked.content else Told((), "reused")
+            return replace(ended.told, is_replay=True) if ended.content == asked.content else Answered((), "reused")
         if this not in self._receipts:
             return None
         content, receipt = self._receipts[this]
         if content != asked.content:
-            return Told((), "reused")
+            return Answered((), "reused")
         lines = self._turn.read(_LINES, who=this[0], first=receipt.first, last=receipt.first + receipt.lines - 1)
         return receipt.replayed(these, known, self._seqs, {seq: kind[0] for seq, kind in lines if kind != _REPEATED})
 
@@ -248,7 +248,7 @@ class WrittenPage:
             counts[0] += 1
             counts[1] += kind == "unstable"
 
-    def end(self, asked: Asked, these: Sequence[bytes], told: Told[int]) -> None:
+    def end(self, asked: Asked, these: Sequence[bytes], told: Answered[int]) -> None:
         """Keep the token of a request that got a new answer: all others cost nothing, whenever they are sent again."""
         if asked.token is None:
             return
@@ -322,7 +322,7 @@ class _Ended(NamedTuple):
     content: bytes
     first: bytes
     last: bytes
-    told: Told[int]
+    told: Answered[int]
 
 
 class _Receipt(NamedTuple):
@@ -339,27 +339,27 @@ class _Receipt(NamedTuple):
     stopped: Stopped | None
     asked: int
     unstable: int
-    left: Usage
+    remaining: Usage
 
     @classmethod
-    def of(cls, told: Told[int], first: int, lines: int) -> _Receipt:
+    def of(cls, told: Answered[int], first: int, lines: int) -> _Receipt:
         replies, last = told.replies, told.replies[-1]
         beyond = sum(each.is_beyond_plan for each in replies)
-        return cls(first, lines, len(replies), beyond, told.stopped, last.asked, last.unstable, last.left)
+        return cls(first, lines, len(replies), beyond, told.stopped, last.asked, last.unstable, last.remaining)
 
     @classmethod
     def read(cls, written: bytes) -> _Receipt:
-        first, lines, answered, beyond, stopped, asked, unstable, *left = _RECEIPT.unpack(written)
-        usage = Usage(*(None if each == _NONE else each for each in left))
+        first, lines, answered, beyond, stopped, asked, unstable, *remaining = _RECEIPT.unpack(written)
+        usage = Usage(*(None if each == _NONE else each for each in remaining))
         return cls(first, lines, answered, beyond, _STOPPED[stopped], asked, unstable, usage)
 
     def written(self) -> bytes:
-        left = (self.left.queries, self.left.unstable, self.left.labels)
+        remaining = (self.remaining.queries, self.remaining.unstable, self.remaining.labels)
         return _RECEIPT.pack(
             *(self.first, self.lines, self.answered, self.beyond),
             _STOPPED.index(self.stopped),
             *(self.asked, self.unstable),
-            *(_NONE if each is None else max(0, each) for each in left),
+            *(_NONE if each is None else max(0, each) for each in remaining),
         )
 
     def replayed(
@@ -368,7 +368,7 @@ class _Receipt(NamedTuple):
         known: Mapping[bytes, Entry],
         seqs: Mapping[bytes, int],
         kinds: Mapping[int, int],
-    ) -> Told[int] | None:
+    ) -> Answered[int] | None:
         """Return the reply once more, from the log; None where the log has lost an answer.
 
         `kinds` are those of its new answers, by their numbers in the log. Every answer that was decided then took one
@@ -380,20 +380,29 @@ class _Receipt(NamedTuple):
             return None
         new = {key: row for row, key in reversed(list(enumerate(rows))) if seqs[key] in kinds}
         replies: list[Reply[int]] = []
-        asked, unstable, left = self.asked, self.unstable, self.left
+        asked, unstable, remaining = self.asked, self.unstable, self.remaining
         for row, key in reversed(list(enumerate(rows))):
             entry, is_new = known[key], new.get(key) == row
             is_unstable = entry.label is None
             kind: Kind = "repeated" if not is_new else "unstable" if is_unstable else "stable"
-            numbers = (asked, unstable, left.queries, left.unstable, row >= self.answered - self.beyond, left.labels)
+            numbers = (
+                asked,
+                unstable,
+                remaining.queries,
+                remaining.unstable,
+                row >= self.answered - self.beyond,
+                remaining.labels,
+            )
             replies.append(Reply(entry.label, entry.coin, kind, *numbers))
             if is_new and not kinds[seqs[key]] & _LOGGED:
                 asked, unstable = asked - 1, unstable - is_unstable
-                left = Usage(
-                    _more(left.queries, 1), _more(left.unstable, is_unstable), _more(left.labels, not is_unstable)
+                remaining = Usage(
+                    _more(remaining.queries, 1),
+                    _more(remaining.unstable, is_unstable),
+                    _more(remaining.labels, not is_unstable),
                 )
-        return Told(replies[::-1], self.stopped, is_replay=True)
+        return Answered(replies[::-1], self.stopped, is_replay=True)
 
 
-def _more(left: int | None, number: int) -> int | None:
-    return None if left is None else left + number
+def _more(remaining: int | None, number: int) -> int | None:
+    return None if remaining is None else remaining + number

@@ -150,8 +150,8 @@ class GradientSums:
         if self.blocks == 1:
             signs = 2 * labels - 1
             margin = signs * margins
-            slopes = self._table[margin.clamp(0, self._table.shape[0] - 1)]
-            return signs * slopes.masked_fill(margin >= self._table.shape[0], 0)
+            gradients = self._table[margin.clamp(0, self._table.shape[0] - 1)]
+            return signs * gradients.masked_fill(margin >= self._table.shape[0], 0)
         gaps = margins.amax(dim=0, keepdim=True) - margins
         powers = self._table[gaps.clamp(max=self._table.shape[0] - 1)]
         shares = torch.div(powers * _FULL_SLOPE, powers.sum(dim=0, keepdim=True), rounding_mode="floor")

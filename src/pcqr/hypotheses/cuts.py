@@ -57,7 +57,7 @@ class Groups:
         return sums
 
     @cached_property
-    def mistakes_above(self) -> IntArray:
+    def errors_above(self) -> IntArray:
         """Mistakes of 1[x > edges[i]], i = 0, …, G. Those of its mirror 1[x ≤ edges[i]] are n minus these."""
         return self.prefix_gain + np.int64(self.zeros.sum())
 
@@ -100,13 +100,13 @@ def cell_counts(values: FloatArray, labels: Labels, cuts: FloatArray) -> Groups:
     return Groups(cuts, ones, sizes - ones)
 
 
-def log_weights(mistakes: IntArray, inverse_temperature: float) -> FloatArray:
+def log_weights(error_counts: IntArray, inverse_temperature: float) -> FloatArray:
     """−η·(mistakes − fewest mistakes), η = `inverse_temperature`.
 
     The largest is exactly 0, so the weighted choice subtracts nothing, and each is off by one rounding only: at
     most `UNIT_ROUNDOFF` · η · (most − fewest mistakes).
     """
-    weights: FloatArray = -inverse_temperature * (mistakes - mistakes.min())
+    weights: FloatArray = -inverse_temperature * (error_counts - error_counts.min())
     return weights
 
 

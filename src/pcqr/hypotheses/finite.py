@@ -41,14 +41,14 @@ class Member(Hypothesis):
         try:
             return self._ask(points)
         except Exception:
-            return np.concatenate([self._ask_alone(row[None, :]) for row in points])
+            return np.concatenate([self._ask_one(row[None, :]) for row in points])
 
     def _ask(self, X: Points) -> Labels:
         labels = np.asarray(self.predictor.predict(X.copy()))  # a copy: some models transform in place
         positive: Labels = (labels.reshape(X.shape[0]) == 1).astype(np.int8)
         return positive
 
-    def _ask_alone(self, x: Points) -> Labels:
+    def _ask_one(self, x: Points) -> Labels:
         try:
             return self._ask(x)
         except Exception:
@@ -131,7 +131,7 @@ class Finite(HypothesisClass):
 
     def learn(self, X: ArrayLike, y: ArrayLike) -> Member:
         """The fewest mistakes; ties go to the lowest index."""
-        return self._member(int(np.argmin(self._mistakes(InMemory(X, y, self.labels)))))
+        return self._member(int(np.argmin(self._error_counts(InMemory(X, y, self.labels)))))
 
     def enumerate(self, X: ArrayLike) -> Labels:
         """One row a member, in their order."""
@@ -150,13 +150,13 @@ class Finite(HypothesisClass):
     ) -> Member:
         if records.whole != 1:  # a member may round what it says by the number of rows, which is private there
             raise ParameterError("records", "of a finite class one row of each person: `one_each`", "persons")
-        return self._member(choose(log_weights(self._mistakes(records), inverse_temperature)))
+        return self._member(choose(log_weights(self._error_counts(records), inverse_temperature)))
 
     def _member(self, index: int) -> Member:
         return Member(index, self.members[index])
 
-    def _mistakes(self, records: Records) -> IntArray:
+    def _error_counts(self, records: Records) -> IntArray:
         """Mistakes of each member: O(n·|H|) time. A model that is listed several times, for a prior, is asked once."""
         asked = {id(member): self._member(index) for index, member in enumerate(self.members)}
-        mistakes = dict(zip(asked, records.mistakes(tuple(asked.values())), strict=True))
-        return np.array([mistakes[id(member)] for member in self.members], dtype=np.int64)
+        error_counts = dict(zip(asked, records.error_counts(tuple(asked.values())), strict=True))
+        return np.array([error_counts[id(member)] for member in self.members], dtype=np.int64)

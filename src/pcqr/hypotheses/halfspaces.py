@@ -22,7 +22,7 @@ from pcqr.compiled import compiled
 from pcqr.data.records.arrays import Labels
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points, as_points, check_label
-from pcqr.hypotheses.committees.training import Arrays, Committee, TeachesInBulk, of_width, trained_in_turn
+from pcqr.hypotheses.committees.training import Arrays, Committee, TeachesInBulk, of_width, train_one_by_one
 from pcqr.hypotheses.cuts import IntArray, log_weights
 from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser
 
@@ -426,13 +426,13 @@ class Halfspaces(HypothesisClass, TeachesInBulk):
         return members.hypothesis(int(members.gain.argmax()))
 
     @property
-    def teaches_in_turn(self) -> bool:
+    def teaches_one_by_one(self) -> bool:
         return True
 
     def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
         """`learn` on each part, one after the other."""
         lines, constants = np.zeros((ends.size, 4)), np.zeros(ends.size, dtype=np.int8)
-        for part, teacher in enumerate(trained_in_turn(self, X, y, ends)):
+        for part, teacher in enumerate(train_one_by_one(self, X, y, ends)):
             if isinstance(teacher, Halfspace):
                 lines[part], constants[part] = (*teacher.tail, *teacher.head), LINE
             elif isinstance(teacher, Constant):  # what could not be trained stays 0: the fixed vote

@@ -15,7 +15,7 @@ from pcqr.compiled import compiled
 from pcqr.data.records.arrays import Points
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, as_points
-from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, TeachesInBulk, of_width, trained_in_turn
+from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, TeachesInBulk, of_width, train_one_by_one
 from pcqr.hypotheses.cuts import log_weights, midpoint_cuts
 from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser
 
@@ -152,12 +152,12 @@ class Rectangles(HypothesisClass, TeachesInBulk):
         return grid.rectangle(bottom, top, left, right) if gain else EMPTY
 
     @property
-    def teaches_in_turn(self) -> bool:
+    def teaches_one_by_one(self) -> bool:
         return True
 
     def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:
         """`learn` on each part, one after the other."""
-        boxes = [t if isinstance(t, Rectangle) else EMPTY for t in trained_in_turn(self, X, y, ends)]
+        boxes = [t if isinstance(t, Rectangle) else EMPTY for t in train_one_by_one(self, X, y, ends)]
         return {"edges": np.array([[box.left, box.right, box.bottom, box.top] for box in boxes])}
 
     def committee(self, teachers: Arrays, features: int) -> Boxes:  # noqa: ARG002

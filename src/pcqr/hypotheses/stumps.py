@@ -188,12 +188,12 @@ class Stumps(HypothesisClass, TeachesBorders):
     def _draw(self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser) -> Stump:
         """One choice over all triples, in the order of `enumerate`. Of a counted feature only the mistakes are kept."""
         count, features = X.shape
-        mistakes: list[IntArray] = []
+        error_counts: list[IntArray] = []
         for feature in range(features):
-            above = self._groups(feature, X, y, public).mistakes_above
-            mistakes += [above, count - above]
-        ends = np.cumsum([block.size for block in mistakes])
-        index = choose(log_weights(np.concatenate(mistakes), inverse_temperature))
+            above = self._groups(feature, X, y, public).errors_above
+            error_counts += [above, count - above]
+        ends = np.cumsum([block.size for block in error_counts])
+        index = choose(log_weights(np.concatenate(error_counts), inverse_temperature))
         block = int(np.searchsorted(ends, index, side="right"))
         feature, mirrored = divmod(block, 2)
         edges = self._groups(feature, X, y, public).edges

@@ -114,15 +114,15 @@ class Thresholds(HypothesisClass, TeachesBorders):
         self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser
     ) -> Threshold:
         groups = group_counts(X[:, 0], y, None if public is None else public[:, 0])
-        return self._member(groups, choose(log_weights(self._mistakes(groups), inverse_temperature)))
+        return self._member(groups, choose(log_weights(self._error_counts(groups), inverse_temperature)))
 
-    def _mistakes(self, groups: Groups) -> IntArray:
+    def _error_counts(self, groups: Groups) -> IntArray:
         """Mistakes of every dichotomy, each listed once; `_member` names them in the same order.
 
         First 1[x > edges[i]], i = 0, …, G. In both directions then 1[x ≤ edges[i]], i = 1, …, G − 1: the mirrors
         at −∞ and +∞ are constants that are listed already.
         """
-        above = groups.mistakes_above
+        above = groups.errors_above
         if self.direction == "up":
             return above
         records = above[0] + above[-1]  # all 1 and all 0 err on complementary sets

@@ -185,7 +185,7 @@ class Effect:
         """What it does to one of the scores, for pictures and texts."""
         values = tuple(case for case in self.at if isinstance(case, float))
         numbers = apart(values)
-        told = (_told(self.column, case, numbers) for case in self.at)
+        told = (_described(self.column, case, numbers) for case in self.at)
         levels = (Level(*words, points) for words, points in zip(told, self.points[function], strict=True))
         return Shape(self.column, (), tuple(levels), values)
 
@@ -362,7 +362,7 @@ def _encoded(column: Column, case: Case) -> list[float]:
     return [case, *[0.0] * (len(column.features) - 1)]
 
 
-def _told(column: Column, case: Case, numbers: Mapping[float, str]) -> tuple[str, str]:
+def _described(column: Column, case: Case, numbers: Mapping[float, str]) -> tuple[str, str]:
     """The case in words with the column's name, and as a name under it; `numbers` are those of numbers."""
     if case is None:
         return printable(f"{column.name} is missing"), "missing"

@@ -423,7 +423,7 @@ def _steps(shape: Shape, unit: float, sides: Sides) -> Block:
             axes.plot((edge, edge), (height(before), height(after)), color=LINE, linewidth=0.7, zorder=2)
         for level in missing:
             _missing_bar(axes, x, (zero, top + plot), height(level), _colour(level, sides))
-        _write_ticks(axes, top + plot, _told(shape, shape.cuts), edges[1:-1], x, edges[-1])
+        _write_ticks(axes, top + plot, _described(shape, shape.cuts), edges[1:-1], x, edges[-1])
 
     return Block(PANEL, PANEL_TITLE + plot + TICKS, draw)
 
@@ -455,7 +455,7 @@ def _curve(shape: Shape, unit: float, sides: Sides) -> Block:
             axes.plot((left, right), heights, color=colour, linewidth=1.8, solid_capstyle="round", zorder=3)
         for level in missing:
             _missing_bar(axes, x, (zero, top + plot), zero - unit * level.points, _colour(level, sides))
-        _write_ticks(axes, top + plot, _told(shape, shape.values), places, x, x + width)
+        _write_ticks(axes, top + plot, _described(shape, shape.values), places, x, x + width)
 
     return Block(PANEL, PANEL_TITLE + plot + TICKS, draw)
 
@@ -477,7 +477,7 @@ def _missing_bar(axes: Any, x: float, ends: tuple[float, float], height: float, 
     write(axes, left + 7.0, bottom + 4.0, "missing", size=TICK, color=MUTED, ha="center", va="top")
 
 
-def _told(shape: Shape, values: Sequence[float]) -> list[str]:
+def _described(shape: Shape, values: Sequence[float]) -> list[str]:
     owner = shape.column.features[0]
     return [owner.date(value) or _short(value) for value in values]
 

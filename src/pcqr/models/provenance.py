@@ -17,21 +17,21 @@ from pcqr.models.pictures import Caption
 from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary, checked_classes, printable
 from pcqr.privacy.guarantee import Guarantee, assumed
-from pcqr.privacy.unit import PERSON, RECORD
+from pcqr.privacy.unit import RECORD, USER
 from pcqr.serialization.reading import parse, read_count, read_list, read_number, read_object, read_setting, read_text
 
 if TYPE_CHECKING:
     from pcqr.models.published import PublishedModel
 
 
-UNITS = (RECORD, PERSON)
+UNITS = (RECORD, USER)
 """Whom a published model protects."""
 
 
 def describe_guarantee(guarantee: Guarantee, newest: int) -> dict[str, Any]:
     """All versions so far, up to the `newest`, say the adjacency in words: that of records, or of persons."""
     if guarantee.unit not in UNITS:
-        raise ParameterError("guarantee.unit", f"RECORD or PERSON in a model file of version {newest}", guarantee.unit)
+        raise ParameterError("guarantee.unit", f"RECORD or USER in a model file of version {newest}", guarantee.unit)
     return guarantee.facts()
 
 

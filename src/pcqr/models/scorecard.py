@@ -50,7 +50,7 @@ def scorecard(functions: Sequence[Sum], words: Vocabulary) -> str:
     """Column by column, the strongest first; `functions` have the same predicates."""
     start = tuple(function.start for function in functions)
     parts = _by_column([shapes_of(function, words) for function in functions])
-    parts.sort(key=lambda part: -_strength(part))
+    parts.sort(key=lambda part: -_parameter(part))
     return _text("add one line of each column", start, parts, words)
 
 
@@ -91,7 +91,7 @@ def _by_column(shapes: Sequence[Sequence[Shape]]) -> list[Part]:
     return parts
 
 
-def _strength(part: Part) -> float:
+def _parameter(part: Part) -> float:
     """By how much its lines can move one of the functions, at most."""
     points = np.array([points for points, _ in part[1]])
     return float((points.max(axis=0) - points.min(axis=0)).max())

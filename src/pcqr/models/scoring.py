@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.data.records import Encoded, InMemory, Persons, Records
+from pcqr.data.records import Encoded, GroupedRecords, InMemory, Records
 from pcqr.data.records.arrays import Points
 from pcqr.data.schema.labels import places_among
 from pcqr.data.schema.table import CompactTable, has_columns
@@ -22,7 +22,7 @@ from pcqr.models.learners import Learner
 from pcqr.models.score import Bins, PrivateScore
 from pcqr.privacy.entropy import Entropy, resolve_entropy
 from pcqr.privacy.guarantee import Guarantee, warn_if_weak
-from pcqr.releases.base.contributions import HEARD, Groups, Whose
+from pcqr.releases.base.contributions import BOUNDED, Groups, UnitIds
 from pcqr.releases.base.fitting import account_for
 from pcqr.releases.base.inputs import label_cells
 
@@ -41,7 +41,7 @@ def noisy_histogram(records: Records, binning: Binning, noise: NoisyHistogram, e
 
     The last label of `records` stands for all that are no label. Of a person one row counts, chosen by a secret coin.
     """
-    if isinstance(records, Persons):
+    if isinstance(records, GroupedRecords):
         records = records.one_each(entropy)
     known, bins = records.labels - 1, binning.count
     counts = np.zeros(known * bins + 1, dtype=np.int64)
@@ -154,7 +154,7 @@ class Scoring:
         published = model if isinstance(model, PublishedModel) else PublishedModel.from_learner(model)
         return cls(published, Bins.of(published, bins), NoisyHistogram.calibrate(epsilon))
 
-    def guarantee(self, records: int, *, persons: bool) -> Guarantee:
+    def guarantee(self, records: int, *, user_level: bool) -> Guarantee:
         """Return what is promised to n = `records` records or persons, or refuse so few."""
         found = self.noise.guarantee
         if records * found.epsilon < FEWEST * (1.0 - 1e-9):
@@ -163,7 +163,7 @@ class Scoring:
                 f"With n = {records:,} and ε = {found.epsilon:g} a score would be noise: n·ε is below {FEWEST}.",
                 f"n ≥ {enough:,} at this ε, or ε ≥ {FEWEST / max(records, 1):.2g} at this n",
             )
-        return found.for_persons(HEARD["one row"]) if persons else found
+        return found.at_user_level(BOUNDED["one row"]) if user_level else found
 
     def expected(self, records: int) -> float:
         """Return about half the length of the interval of an accuracy of .8: noise and sampling."""
@@ -190,11 +190,11 @@ class Scoring:
         source = resolve_entropy(entropy)
         charged = account_for(account, source)
         table = self._table(X, drop, name)
-        cells, whose = label_cells(y), Whose(groups)
+        cells, whose = label_cells(y), UnitIds(groups)
         whose.check_lengths(table, cells)
         labels = self._labels(places_among(self.model.classes, cells))
         records = whose.grouped(_records(table, labels, 1 + len(self.model.classes)))
-        guarantee = self.guarantee(records.size, persons=groups is not None)
+        guarantee = self.guarantee(records.size, user_level=groups is not None)
         guarantee = guarantee.drawn_with(private_entropy=source.is_private)
         warn_if_weak(guarantee, records.size)
         self._charge(charged, guarantee, records.size)

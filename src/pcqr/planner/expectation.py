@@ -25,7 +25,7 @@ from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, PaperSparseVector
 from pcqr.planner.certificate import binomial_tail
 from pcqr.privacy.guarantee import rounded_text
-from pcqr.releases.classifier.rule import least_strength
+from pcqr.releases.classifier.rule import least_n_epsilon
 from pcqr.releases.protocol.answers import counted
 from pcqr.releases.protocol.plan import Plan, Prediction
 from pcqr.releases.subsample.plan import VoteStage, VotingPlan
@@ -264,7 +264,7 @@ def nothing_learned(records: int, epsilon: float, predicates: int, classes: int)
 
     None where more can be. A function of n = `records`, ε and the numbers of predicates and classes.
     """
-    least = least_strength(predicates, classes)
+    least = least_n_epsilon(predicates, classes)
     if records * epsilon >= least:
         return None
     return (

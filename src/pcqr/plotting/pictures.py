@@ -275,7 +275,7 @@ def _draw_line(axes: Any, place: int, line: Line) -> None:
         axes.plot([bound], [place], ">", markerfacecolor=PAPER, **_mark_case(line.colour))
     if line.exact is not None:
         axes.plot([_position(line.exact, line.claimed)], [place], "o", **_mark_case(line.colour))
-    name, case = _told(line)
+    name, case = _described(line)
     _write_case(axes, place, -NAMES, name)
     taken = text_width([name], SMALL) / 72.0 + 0.07
     room = 72.0 * (NAMES - taken - 0.1)
@@ -292,7 +292,7 @@ def _position(epsilon: float, claimed: float) -> float:
     return LOWEST if epsilon <= 0 else min(HIGHEST, max(LOWEST, math.log2(epsilon / claimed)))
 
 
-def _told(line: Line) -> tuple[str, str]:
+def _described(line: Line) -> tuple[str, str]:
     """The algorithm, and which case of it; a bug has but its name."""
     if line.is_bug:
         return line.name, ""

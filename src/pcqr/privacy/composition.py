@@ -339,7 +339,7 @@ class _Cost:
             case PureEvent(epsilon):
                 found = cls(pure=(epsilon,))
             case BoundedRangeEvent():
-                found = cls(ranges=(event,), assumptions=event.alone.assumptions)
+                found = cls(ranges=(event,), assumptions=event.by_itself.assumptions)
             case Repeated(BoundedRangeEvent() as selection, count):
                 found = cls(selections=((selection.epsilon, count),))
             case ApproximateEvent():
@@ -362,7 +362,7 @@ class _Cost:
 
     def _unranged(self) -> _Cost:
         """An option's draws as pure releases: whether one of them happens depends on the history."""
-        return replace(self, pure=self.pure + tuple(event.alone.epsilon for event in self.ranges), ranges=())
+        return replace(self, pure=self.pure + tuple(event.by_itself.epsilon for event in self.ranges), ranges=())
 
     def _or_else(self, other: _Cost) -> _Cost:
         """What is at least as costly as each of both: one run of sums of the largest μ², and one pure release."""
@@ -376,7 +376,7 @@ class _Cost:
     def added_up(self) -> Guarantee:
         """Basic composition."""
         pure = (*self.pure, *(rounded_up(count * length) for length, count in self.selections))
-        parts = (*self.stated, *(event.alone for event in self.ranges), *map(Guarantee, pure))
+        parts = (*self.stated, *(event.by_itself for event in self.ranges), *map(Guarantee, pure))
         first, *others = parts or (Guarantee(0.0),)  # a join of blind draws
         return first.compose(*others, proof="plans" if others else None)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from pcqr.checks import keep_plain
 from pcqr.errors import ParameterError, WeakGuarantee
-from pcqr.privacy.unit import PERSON, RECORD, Unit, check_proved
+from pcqr.privacy.unit import RECORD, USER, Unit, check_proved
 from pcqr.serialization import Document
 from pcqr.serialization.codec import later
 from pcqr.serialization.reading import read_flag, read_list, read_number, read_object, read_text
@@ -147,7 +147,7 @@ class Guarantee(Document):
         known = [key for key in ("is_charged", "rho") if isinstance(value, dict) and key in value]
         entries = read_object(value, where, (*keys, *known))
         adjacency = read_text(entries["adjacency"], f"{where}.adjacency")
-        units = {unit.adjacency: unit for unit in (RECORD, PERSON)}
+        units = {unit.adjacency: unit for unit in (RECORD, USER)}
         if adjacency not in units:
             raise ParameterError(f"{where}.adjacency", f"one of {', '.join(map(repr, units))}", adjacency)
 
@@ -324,10 +324,10 @@ class Guarantee(Document):
         """Return the guarantee with `is_charged`, for a release that was drawn. A seeded one stays as it is."""
         return replace(self, is_charged=to_account) if self.is_private else self
 
-    def for_persons(self, step: str) -> Guarantee:
-        """The same figures about persons: of a run whose records were persons, as `step` says (proofs/persons.md)."""
+    def at_user_level(self, step: str) -> Guarantee:
+        """The same figures about persons: of a run whose records were persons, as `step` says (proofs/user_level.md)."""
         check_proved(self.unit)
-        return replace(self, unit=PERSON).explained(step)
+        return replace(self, unit=USER).explained(step)
 
     def caveats(self, records: int | None = None) -> tuple[str, ...]:
         """A sentence for each figure that is too large to mean much, for n = `records` where it is known."""

@@ -1,17 +1,17 @@
 """Whom a guarantee protects: the unit of privacy, that is, what two neighbouring tables may differ in.
 
 Everything that is proved in pcqr is proved for `RECORD`: one record is replaced by any other; nearly everything for
-`PERSON`, too: all rows of one person are, however many (proofs/persons.md). A person with a bounded number of rows is
-another unit, about which `PERSON` says enough. So is `PRESENCE`: one record is there or is not. It promises less, since
+`USER`, too: all rows of one person are, however many (proofs/user_level.md). A person with a bounded number of rows is
+another unit, about which `USER` says enough. So is `PRESENCE`: one record is there or is not. It promises less, since
 replacing a record is removing one and adding another. Guarantees about different units do not add up.
 
 Examples
 --------
 >>> from pcqr import Guarantee
->>> from pcqr.privacy.unit import PERSON, PRESENCE, RECORD
+>>> from pcqr.privacy.unit import USER, PRESENCE, RECORD
 >>> Guarantee(1.0).unit == RECORD
 True
->>> print(Guarantee(1.0, unit=PERSON))
+>>> print(Guarantee(1.0, unit=USER))
 pure differential privacy with ε = 1 under 'replace one person, with all rows'
 >>> print(Guarantee(1.0, unit=PRESENCE))
 pure differential privacy with ε = 1 under 'REMOVE OR ADD one record, which is less than to replace one'
@@ -26,7 +26,7 @@ from pcqr.checks import check_integer, keep_plain
 from pcqr.errors import ParameterError
 from pcqr.serialization import Document
 
-__all__ = ["PERSON", "PRESENCE", "RECORD", "Unit"]
+__all__ = ["PRESENCE", "RECORD", "USER", "Unit"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Unit(Document):
 
     Parameters
     ----------
-    kind : {"record", "person", "presence"}
+    kind : {"record", "user", "presence"}
         One row, or all rows of one person, replaced by others; or one row that is there or is left empty.
     rows : int or None, default None
         The most rows that a person has; None: any number. None for a record, and for its presence.
@@ -61,30 +61,30 @@ class Unit(Document):
     >>> from pcqr.privacy.unit import RECORD, Unit
     >>> RECORD.adjacency
     'replace one record'
-    >>> Unit("person").adjacency
+    >>> Unit("user").adjacency
     'replace one person, with all rows'
-    >>> Unit.person(5).adjacency
+    >>> Unit.user(5).adjacency
     'replace one person, who has at most 5 rows'
     >>> Unit("presence").adjacency
     'REMOVE OR ADD one record, which is less than to replace one'
     """
 
-    kind: Literal["record", "person", "presence"]
+    kind: Literal["record", "user", "presence"]
     rows: int | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in ("record", "person", "presence"):
-            raise ParameterError("kind", "'record', 'person' or 'presence'", self.kind)
-        if self.rows is not None and self.kind == "person":
+        if self.kind not in ("record", "user", "presence"):
+            raise ParameterError("kind", "'record', 'user' or 'presence'", self.kind)
+        if self.rows is not None and self.kind == "user":
             check_integer("rows", self.rows, least=1)
         elif self.rows is not None:
             raise ParameterError("rows", f"None for the unit {self.kind!r}, which is one row", self.rows)
         keep_plain(self, integers=("rows",))
 
     @classmethod
-    def person(cls, rows: int) -> Unit:
+    def user(cls, rows: int) -> Unit:
         """All rows of one person, at most `rows`."""
-        return cls("person", rows)
+        return cls("user", rows)
 
     @property
     def adjacency(self) -> str:
@@ -104,7 +104,7 @@ class Unit(Document):
 
     def any_one(self, records: int | None = None) -> str:
         """Any unit of a table, in words, with n = `records` of them where that is known."""
-        if self.kind != "person":
+        if self.kind != "user":
             return "any one private record" if records is None else f"any one of the {records:,} private records"
         which = "any one person" if records is None else f"any one of the {records:,} persons"
         return f"all rows of {which}" if self.rows is None else f"the rows (at most {self.rows:,}) of {which}"
@@ -112,30 +112,30 @@ class Unit(Document):
     @property
     def plural(self) -> str:
         """What n counts."""
-        return "persons" if self.kind == "person" else "records"
+        return "persons" if self.kind == "user" else "records"
 
     @property
     def another(self) -> str:
         """What `any_one` is replaced by."""
-        return "those of any other" if self.kind == "person" else "any other"
+        return "those of any other" if self.kind == "user" else "any other"
 
     def implies(self, other: Unit) -> bool:
         """Does a guarantee about this unit hold, with the same figures, for the `other` as well?
 
         A person with any number of rows is one with a bounded number of them, too. All else is for itself.
         """
-        return self == other or (self.kind == other.kind == "person" and self.rows is None)
+        return self == other or (self.kind == other.kind == "user" and self.rows is None)
 
     @property
     def revealed(self) -> str:
         """What a δ that is too large might show of some units, in words."""
-        return "all rows of some persons" if self.kind == "person" else "whole records"
+        return "all rows of some persons" if self.kind == "user" else "whole records"
 
 
 RECORD = Unit("record")
 """One row of the table, replaced by any other: what is promised where nobody says whose the rows are."""
 
-PERSON = Unit("person")
+USER = Unit("user")
 """All rows of one person, however many, replaced by those of another: what `fit(X, y, groups=…)` promises."""
 
 PRESENCE = Unit("presence")

@@ -1,4 +1,4 @@
-"""Values as JSON that says what it is, is read strictly and stays readable (docs/documents.md)."""
+"""Values as JSON that says what it is, is read strictly and stays readable (docs/serialization.md)."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from pcqr.server.metrics import Metrics
 from pcqr.server.page import pages
 from pcqr.server.routes import with_names
 from pcqr.server.service import ServedRelease, Service
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 
 class Shortcut:
@@ -63,9 +63,9 @@ _SUMMARY = "Labels for queries on private records, under differential privacy."
 _CODES = {404: "unknown_path", 405: "wrong_method"}
 
 
-def make_app(service: Service, settings: Settings, gate: Gate | None = None) -> FastAPI:
+def make_app(service: Service, settings: Settings, gate: ServerState | None = None) -> FastAPI:
     """The ASGI application that serves `service`; it closes it when it ends. `gate` is for who runs it."""
-    gate = gate or Gate(settings, Metrics(lambda: watching.counts(service)))
+    gate = gate or ServerState(settings, Metrics(lambda: watching.counts(service)))
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -88,9 +88,9 @@ def make_app(service: Service, settings: Settings, gate: Gate | None = None) -> 
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
-    app.add_exception_handler(Refusal, _told)
-    app.add_exception_handler(LedgerError, _told)
-    app.add_exception_handler(Exception, _told)
+    app.add_exception_handler(Refusal, _error_response)
+    app.add_exception_handler(LedgerError, _error_response)
+    app.add_exception_handler(Exception, _error_response)
     app.openapi = cache(partial(_document, app, service))  # type: ignore[method-assign]
     return app
 
@@ -108,7 +108,7 @@ def _hot() -> list[APIRoute]:
     return [route for route in routes if isinstance(route, APIRoute) and "POST" in (route.methods or ())]
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _error_response(request: Request, error: Exception) -> Response:
     told = request.scope[REFUSED] = refusal(error)
     return told.response
 

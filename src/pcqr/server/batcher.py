@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from pcqr.errors import LedgerError, PcqrError
-from pcqr.releases.protocol.log import Asked, Told
+from pcqr.releases.protocol.log import Answered, Asked
 from pcqr.server.errors import Refusal
 from pcqr.server.logs import EPISODES, unreadable
 
@@ -36,7 +36,7 @@ RETRY_SECONDS = 1.0
 @dataclass(frozen=True, eq=False)
 class _Waiting:
     asked: Asked
-    future: asyncio.Future[Told[Any]]
+    future: asyncio.Future[Answered[Any]]
 
     @property
     def rows(self) -> int:
@@ -69,13 +69,13 @@ class _Waiters:
         return bool(self._by_asker)
 
 
-class Desk:
+class Batcher:
     """Answers for one release, which `open_release` opens, and opens again after a failure."""
 
     def __init__(self, open_release: Callable[[], Any]) -> None:
         self._open = open_release
         self._release: Any = open_release()
-        self._book = self._release.book()
+        self._book = self._release.quota_table()
         self._waiting = _Waiters()
         self._changed = threading.Condition()
         self._is_closing = False
@@ -102,9 +102,9 @@ class Desk:
         """Why the ledger is closed, None if it is open."""
         return None if self._failed_at is None else self._failure
 
-    async def ask(self, asked: Asked) -> Told[Any]:
+    async def ask(self, asked: Asked) -> Answered[Any]:
         """What the release says to one request, once it is on disk."""
-        future: asyncio.Future[Told[Any]] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Answered[Any]] = asyncio.get_running_loop().create_future()
         with self._changed:
             if self._is_closing:
                 raise Refusal("closing", "The server is about to end.")
@@ -146,7 +146,7 @@ class Desk:
                 taken.append(self._waiting.pop())
             return taken
 
-    def _answered(self, taken: Sequence[_Waiting]) -> tuple[Sequence[Told[Any]] | None, Exception | None]:
+    def _answered(self, taken: Sequence[_Waiting]) -> tuple[Sequence[Answered[Any]] | None, Exception | None]:
         if self._failed_at is not None:
             return None, _closed(self._failure)
         try:
@@ -169,7 +169,7 @@ class Desk:
         place = "" if self._failure is None else self._failure.place
         try:
             self._release = self._open()
-            self._book = self._release.book()
+            self._book = self._release.quota_table()
         except (PcqrError, OSError) as error:
             self._failed_at = time.monotonic()
             if isinstance(error, LedgerError):
@@ -190,7 +190,7 @@ def _closed(cause: LedgerError | None) -> Refusal:
     )
 
 
-def _tell(taken: Sequence[_Waiting], told: Sequence[Told[Any]] | None, error: Exception | None) -> None:
+def _tell(taken: Sequence[_Waiting], told: Sequence[Answered[Any]] | None, error: Exception | None) -> None:
     """Wake all handlers by one call."""
 
     def wake() -> None:

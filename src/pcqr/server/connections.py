@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from pcqr.server.errors import Refusal
 from pcqr.server.logs import EPISODES
 from pcqr.server.schedule import SHARE
-from pcqr.server.state import Gate
+from pcqr.server.state import ServerState
 
 _PAUSE = 0.1
 """Seconds after which accepting is tried again, where the system has no more files."""
@@ -111,7 +111,7 @@ _COMPARED = 16
 class Connections:
     """All connections of one process; those without a request under way in the order in which they began to wait."""
 
-    def __init__(self, gate: Gate, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+    def __init__(self, gate: ServerState, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         self.gate = gate
         self.headers = headers
         """What every reply has."""
@@ -141,7 +141,7 @@ class Connections:
             return True
         unfinished = list(islice((each for each in self.receiving if each.is_receiving), _COMPARED))
         if unfinished:
-            max(unfinished, key=Connection.requests_of_asker).give_way()  # of equals, the first
+            max(unfinished, key=Connection.requests_of_asker).make_room()  # of equals, the first
             return True
         return False
 
@@ -267,7 +267,7 @@ class Connection(HttpToolsProtocol):
         self._stop_waiting()
         self.transport.close()
 
-    def give_way(self) -> None:
+    def make_room(self) -> None:
         """Refuse the request whose body has not come whole, for others."""
         self._refuse(Refusal("overloaded", "Too many connections."), "gave way")
 

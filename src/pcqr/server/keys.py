@@ -209,7 +209,7 @@ class KeyFile:
             return {}
 
     def _write(self, keys: dict[str, Key]) -> None:
-        content = {"format": "pcqr keys", "version": _VERSION, "keys": [_told(key) for key in keys.values()]}
+        content = {"format": "pcqr keys", "version": _VERSION, "keys": [_facts_of(key) for key in keys.values()]}
         try:
             with replacing(self.path) as draft:
                 descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -307,7 +307,7 @@ def _stamp(stat: os.stat_result) -> tuple[int, ...]:
     return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino, stat.st_mode
 
 
-def _told(key: Key) -> dict[str, Any]:
+def _facts_of(key: Key) -> dict[str, Any]:
     allowance = {"queries": key.allowance.queries, "unstable": key.allowance.unstable}
     times = {"created": key.created, "revoked": key.revoked}
     return {"name": key.name, "role": key.role, "sha256": key.digest} | allowance | times

@@ -23,7 +23,7 @@ from pcqr.server.keys import ASKER, NOBODY, Asker, Keyring, holds_key
 from pcqr.server.logs import REFUSED, Observed, log_failure
 from pcqr.server.schedule import PART, BegunOnTicks, RepliesOnTicks, Share
 from pcqr.server.shapes import LONG
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 IS_READ = "pcqr.is_read"
 """Where the scope says that the body was read to its end."""
@@ -41,7 +41,7 @@ class Gone(Exception):
 class Limits:
     """Read the body, within its limits; then let in as many at once as may be."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+    def __init__(self, app: ASGIApp, gate: ServerState) -> None:
         self.app = app
         self.gate = gate
         self.most_bytes = gate.settings.most_bytes
@@ -114,7 +114,7 @@ class Limits:
 class _Held:
     """The bytes of one body that count: those beyond the first `LONG`."""
 
-    def __init__(self, gate: Gate, share: Share, most_bytes: int) -> None:
+    def __init__(self, gate: ServerState, share: Share, most_bytes: int) -> None:
         self._gate, self._share, self._most_bytes = gate, share, most_bytes
         self._bytes = 0
 
@@ -171,14 +171,14 @@ async def is_read_to_its_end(scope: Scope, receive: Receive) -> bool:
     """
     if scope.get(IS_READ) or _length(scope) == 0:
         return True
-    left, until = _LINGER_BYTES, time.monotonic() + _LINGER_SECONDS
+    remaining, until = _LINGER_BYTES, time.monotonic() + _LINGER_SECONDS
     if any(name == b"expect" for name, _ in scope["headers"]):
-        left = 0
+        remaining = 0
     try:
         async with asyncio.timeout(_LINGER_SECONDS):
-            while left > 0 and time.monotonic() < until:
+            while remaining > 0 and time.monotonic() < until:
                 message = await receive()
-                left -= len(message.get("body", b""))
+                remaining -= len(message.get("body", b""))
                 if not message.get("more_body", False):
                     return True
     except TimeoutError:
@@ -219,9 +219,9 @@ SECURITY_HEADERS = (
 _EVERYWHERE = (*SECURITY_HEADERS, (b"cache-control", b"no-store"))
 
 
-def middleware(gate: Gate) -> list[Middleware]:
+def middleware(gate: ServerState) -> list[Middleware]:
     """The layers, outermost first."""
-    layers = [Middleware(Refusing), Middleware(Door, settings=gate.settings), Middleware(Limits, gate=gate)]
+    layers = [Middleware(Refusing), Middleware(Authentication, settings=gate.settings), Middleware(Limits, gate=gate)]
     if gate.schedule is not None:
         replies, begun = (Middleware(layer, schedule=gate.schedule) for layer in (RepliesOnTicks, BegunOnTicks))
         layers = [replies, *layers, begun]
@@ -274,7 +274,7 @@ async def _refuse(told: Refusal, scope: Scope, receive: Receive, send: Send) -> 
     await send({"type": "http.response.body", "body": body})
 
 
-class Door:
+class Authentication:
     """Let in whoever asks for this server by one of its names, not from a page elsewhere, with a good key."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:

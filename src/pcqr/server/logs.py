@@ -21,7 +21,7 @@ from pcqr.errors import LedgerError
 from pcqr.server.errors import Refusal
 from pcqr.server.keys import ASKER
 from pcqr.server.schedule import SECOND
-from pcqr.server.state import Gate
+from pcqr.server.state import ServerState
 
 QUIET_SECONDS = 60.0
 """After so many seconds without a refusal an episode is over, unless something says so earlier."""
@@ -136,7 +136,7 @@ def _moment(seconds: float) -> str:
 class Observed:
     """A line in the log, and its part in the metrics, for every request: outside of all that can refuse it."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+    def __init__(self, app: ASGIApp, gate: ServerState) -> None:
         self.app = app
         self.metrics = gate.metrics
         self.step = 1_000_000 if gate.schedule is None else gate.schedule.period

@@ -28,7 +28,7 @@ class Counts:
 
     name: str
     spent: Usage
-    left: Usage
+    remaining: Usage
 
 
 class Metrics:
@@ -107,11 +107,11 @@ class _Releases(Collector):
     def collect(self) -> Iterator[Metric]:
         families = {
             (kind, field): family(f"pcqr_{field}_{kind}", f"{words} of a release, {kind}.", labels=("release",))
-            for kind, family in (("spent", CounterMetricFamily), ("left", GaugeMetricFamily))
+            for kind, family in (("spent", CounterMetricFamily), ("remaining", GaugeMetricFamily))
             for field, words in (("queries", "New queries"), ("unstable", "Unstable answers"))
         }
         for counts in self._read():
-            for kind, usage in (("spent", counts.spent), ("left", counts.left)):
+            for kind, usage in (("spent", counts.spent), ("remaining", counts.remaining)):
                 for field, number in (("queries", usage.queries), ("unstable", usage.unstable)):
                     if number is not None:
                         families[kind, field].add_metric((counts.name,), number)

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp
 from pcqr.errors import ParameterError
 from pcqr.releases.protocol.answers import counted
 from pcqr.server.connections import Connections, Handshakes
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 _NEVER_ASKED = "-"
 """For a private key that wants a password: OpenSSL would ask for it on the terminal, and wait."""
@@ -105,7 +105,7 @@ class Server(uvicorn.Server):
     """uvicorn's. A signal ends it: nothing new is begun, what is in flight is answered, the application closes."""
 
     def __init__(
-        self, app: ASGIApp, gate: Gate, headers: tuple[tuple[bytes, bytes], ...], context: ssl.SSLContext | None
+        self, app: ASGIApp, gate: ServerState, headers: tuple[tuple[bytes, bytes], ...], context: ssl.SSLContext | None
     ) -> None:
         settings = gate.settings
         self._gate = gate

@@ -22,7 +22,7 @@ from pcqr.server.limits import SECURITY_HEADERS, is_loopback, own_names
 from pcqr.server.metrics import Metrics
 from pcqr.server.process import Server, address_of, bind, tls
 from pcqr.server.service import Place, ServedRelease, Service
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 from pcqr.server.watching import counts
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def serve(places: Sequence[Place], settings: Settings, say: Callable[[str], None
 def _warn_if_together(service: Service) -> None:
     """Warn of each release whose anchor is on the volume of its ledger, so that both would be restored together."""
     for each in service.all:
-        if isinstance(each, ServedRelease) and not each.release.book().ledger.is_apart:
+        if isinstance(each, ServedRelease) and not each.release.quota_table().ledger.is_apart:
             logger.warning(
                 "the anchor of %s is on the volume of its ledger: restored together, both are old, and nothing "
                 "notices. Keep it on another volume (--anchor, PCQR_STATE_DIR)",
@@ -107,7 +107,7 @@ class _Worker:
 
 
 def _serve(service: Service, settings: Settings, bound: socket.socket, started: Callable[[Server], None]) -> None:
-    gate = Gate(settings, Metrics(lambda: counts(service)))
+    gate = ServerState(settings, Metrics(lambda: counts(service)))
     server = Server(make_app(service, settings, gate), gate, SECURITY_HEADERS, tls(settings))
     server.on_start = lambda: started(server)
     try:
@@ -119,8 +119,8 @@ def _serve(service: Service, settings: Settings, bound: socket.socket, started: 
 
 
 def _in_the_end(server: Server) -> str:
-    left = server.requests_in_flight
-    return f"{counted(left, 'request was', 'requests were')} not answered" if left else "all was answered"
+    remaining = server.requests_in_flight
+    return f"{counted(remaining, 'request was', 'requests were')} not answered" if remaining else "all was answered"
 
 
 @contextmanager

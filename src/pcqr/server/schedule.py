@@ -136,7 +136,7 @@ class Schedule:
         self._queued = max(self._queued, begun * self._rows) + rows
         return -(-self._queued // self._rows)
 
-    def left(self, arrived: Arrival) -> None:
+    def remaining(self, arrived: Arrival) -> None:
         """Note that the reply has left: its rows are not under way any more."""
         if arrived.who is not None:
             self._under_way[arrived.who] -= arrived.rows
@@ -195,7 +195,7 @@ class RepliesOnTicks:
             await self.app(scope, receive, hold)
             await self.schedule.reply(scope[ARRIVED])
         finally:
-            self.schedule.left(scope[ARRIVED])
+            self.schedule.remaining(scope[ARRIVED])
         for message in held:
             await send(message)
 

@@ -28,10 +28,10 @@ from pcqr.models.card import guarantee_in_words
 from pcqr.models.kind import ScoredKind
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.releases.protocol.answers import BatchCost, Usage
-from pcqr.releases.protocol.log import Asked, Told, batch_cost
+from pcqr.releases.protocol.log import Answered, Asked, batch_cost
 from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
 from pcqr.releases.words import plan_facts, promise
-from pcqr.server.batcher import Desk
+from pcqr.server.batcher import Batcher
 from pcqr.server.errors import Refusal
 from pcqr.server.inference import Output
 from pcqr.server.keys import Asker
@@ -89,8 +89,8 @@ def detail(served: Served, settings: Settings, *, for_holder: bool) -> dict[str,
 def state_of(served: ServedRelease) -> dict[str, Any]:
     """What was spent, what is left, and whether more can be asked, of one moment."""
     now = served.now()
-    state = "published" if now.is_published else "halted" if now.left.is_nothing else "open"
-    return {"state": state, "spent": counts(now.spent), "left": counts(now.left)}
+    state = "published" if now.is_published else "halted" if now.remaining.is_nothing else "open"
+    return {"state": state, "spent": counts(now.spent), "remaining": counts(now.remaining)}
 
 
 def _state_if_known(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _state_if_known(served: ServedRelease, *, for_holder: bool) -> dict[str, Any
     release = served.release
     words = promise(release.guarantee_, release.n_records_)
     told = {"guarantee": guarantee_facts(release.guarantee_, words), "adoptions": []}
-    return {"state": "failed", "spent": None, "left": None} | told
+    return {"state": "failed", "spent": None, "remaining": None} | told
 
 
 def promised(served: ServedRelease, *, for_holder: bool) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def _model_facts(served: ServedModel) -> dict[str, Any]:
         "adoptions": [],
         "state": "published",
         "spent": None,
-        "left": None,
+        "remaining": None,
         "planned_queries": None,
         "records": model.provenance.records,
         "on_unstable": None,
@@ -185,7 +185,7 @@ class ServedRelease:
     kind = "release"
     platform = "pcqr_release"
 
-    def __init__(self, name: str, desk: Desk, *, is_shared: bool = False) -> None:
+    def __init__(self, name: str, desk: Batcher, *, is_shared: bool = False) -> None:
         self.name = name
         self.desk = desk
         self.is_shared = is_shared
@@ -202,7 +202,7 @@ class ServedRelease:
     def open(
         cls, name: str, path: Path, *, ledger: str | None, anchor: Path | None, key: str | None, is_shared: bool = False
     ) -> ServedRelease:
-        desk = Desk(lambda: releases.open(path, ledger=ledger, anchor=anchor, key=key))
+        desk = Batcher(lambda: releases.open(path, ledger=ledger, anchor=anchor, key=key))
         served = cls(name, desk, is_shared=is_shared)
         served.release.warm_up()  # before anybody waits
         return served
@@ -220,7 +220,7 @@ class ServedRelease:
         """Return why nothing can be asked now, None if the ledger answers."""
         if not self.is_ready:
             return self.desk.failure
-        found = await self._look.failure(self.release.book().ledger.place)
+        found = await self._look.failure(self.release.quota_table().ledger.place)
         return found if self.is_ready else self.desk.failure
 
     @cached_property
@@ -234,12 +234,12 @@ class ServedRelease:
 
     def now(self) -> State:
         """What is spent and left, read beside the desk."""
-        return State.read(self.release.book().ledger.state)
+        return State.read(self.release.quota_table().ledger.state)
 
     @property
     def adoptions(self) -> tuple[Adoption, ...]:
         """Every adoption of a copy of its log."""
-        found: tuple[Adoption, ...] = self.desk.release.book().ledger.adoptions
+        found: tuple[Adoption, ...] = self.desk.release.quota_table().ledger.adoptions
         return found
 
     @property
@@ -262,20 +262,20 @@ class ServedRelease:
 
     def history(self, moments: int) -> tuple[Usage, list[Moment]]:
         """What nobody timed, and what was spent by when."""
-        return self._history.look(self.release.book(), moments)
+        return self._history.look(self.release.quota_table(), moments)
 
     def points(self, table: Table) -> Points:
         """The rows, read by the schema. Nothing is asked."""
         return checked(table, self.schema, self.release.points)
 
-    async def ask(self, points: Points, asker: Asker, token: bytes | None) -> Told[Any]:
+    async def ask(self, points: Points, asker: Asker, token: bytes | None) -> Answered[Any]:
         """The replies of the release, on disk by then. A token stands for these points: others are refused."""
         return await self.desk.ask(self._asked(points, asker, token))
 
     def cost(self, points: Points, asker: Asker) -> tuple[BatchCost, NDArray[np.bool_]]:
         """Return what the rows would cost the asker, and which of them it has asked before. Asks nothing."""
         release = self.release
-        found: tuple[BatchCost, NDArray[np.bool_]] = release.cost(self._asked(points, asker), release.book())
+        found: tuple[BatchCost, NDArray[np.bool_]] = release.cost(self._asked(points, asker), release.quota_table())
         return found
 
     def exhausting(self, points: Points, asker: Asker, token: bytes | None = None) -> BatchCost | None:
@@ -287,11 +287,13 @@ class ServedRelease:
         share = None if plan.prediction is None else plan.prediction.unstable_share
         if isinstance(plan, UniversalPlan | ClassifierPlan):  # it publishes
             return None
-        at_most = batch_cost(np.ones(rows, dtype=np.bool_), left=self.now().left, planned=0, unstable_share=share)
+        at_most = batch_cost(
+            np.ones(rows, dtype=np.bool_), remaining=self.now().remaining, planned=0, unstable_share=share
+        )
         if not at_most.is_exhausting:  # though all rows were new: the log need not be looked at
             return None
         cost, _ = self.cost(points, asker)
-        is_replay = cost.is_exhausting and self.release.book().has_answered(self._asked(points, asker, token))
+        is_replay = cost.is_exhausting and self.release.quota_table().has_answered(self._asked(points, asker, token))
         return cost if cost.is_exhausting and not is_replay else None
 
     def _asked(self, points: Points, asker: Asker, token: bytes | None = None) -> Asked:

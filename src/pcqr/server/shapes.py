@@ -82,7 +82,7 @@ class ReleaseFacts(BaseModel):
         description="failed: its log cannot be read or written now, and is tried again."
     )
     spent: Counts | None = Field(description="null for a model, which spends nothing, and while the log is away.")
-    left: Counts | None
+    remaining: Counts | None
     planned_queries: int | None = Field(description="m, for which accuracy was planned.")
     records: int | None = Field(description="n, which is public.")
     on_unstable: Literal["abstain", "random"] | None = Field(
@@ -137,7 +137,7 @@ class Budget(BaseModel):
     adoptions: list[Adoption]
     state: Literal["open", "published", "halted"]
     spent: Counts
-    left: Counts
+    remaining: Counts
     planned_queries: int | None
     untimed: Counts = Field(
         description="What was asked in the directory itself, where no time is noted; the history begins with it."
@@ -172,7 +172,7 @@ class Cost(BaseModel):
     new: int
     published: int
     certain: int = Field(description="The first so many rows get an answer whatever the votes say.")
-    left: Counts
+    remaining: Counts
     beyond_plan: int
     expected_unstable: float | None
     unstable_range: list[float] | None
@@ -202,7 +202,7 @@ class Said(BaseModel):
 class Asked(BaseModel):
     answers: list[Said]
     spent: Counts | None
-    left: Counts | None
+    remaining: Counts | None
 
 
 class Charge(BaseModel):
@@ -220,7 +220,7 @@ class Charge(BaseModel):
 class Account(BaseModel):
     """What may ever be spent on the private table, and what was. All but `account` is left out where there is none.
 
-    `limit`, `spent` and `left` have `delta` and, by the filter, `epsilon` or `rho`.
+    `limit`, `spent` and `remaining` have `delta` and, by the filter, `epsilon` or `rho`.
     """
 
     account: str | None
@@ -232,7 +232,7 @@ class Account(BaseModel):
     unit: dict[str, str | int | None] = {}
     created: str = ""
     spent: dict[str, float] = {}
-    left: dict[str, float] = {}
+    remaining: dict[str, float] = {}
     adoptions: list[Adoption] = []
     charges: list[Charge] = []
 

@@ -47,7 +47,7 @@ class Settings:
 # What all layers of one server share: its settings, what is in flight, whether it is ending.
 
 
-class Gate:
+class ServerState:
     """The state of the door of one process."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:

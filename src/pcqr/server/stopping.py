@@ -10,7 +10,7 @@ from starlette.requests import Request
 from pcqr.errors import LedgerError
 from pcqr.hypotheses.base import Points
 from pcqr.releases.protocol.answers import counted
-from pcqr.releases.protocol.log import Told
+from pcqr.releases.protocol.log import Answered
 from pcqr.server.errors import Refusal, refusal
 from pcqr.server.keys import asker_of
 from pcqr.server.routes import in_thread
@@ -36,13 +36,13 @@ async def check_confirmed(
         raise Refusal(
             "would_exhaust",
             f"These rows are expected to exhaust the release, for everybody and for ever: {counted(cost.new, 'row')} "
-            f"of them would be new. Remaining: {cost.left}. Nothing was asked. Ask fewer rows, or confirm them: "
+            f"of them would be new. Remaining: {cost.remaining}. Nothing was asked. Ask fewer rows, or confirm them: "
             "confirm=true in the address, in /v2 the parameter confirm of the request.",
             {"cost": cost_facts(cost)},
         )
 
 
-async def check_whole(request: Request, told: Told[Any], requested: int, served: ServedRelease) -> None:
+async def check_whole(request: Request, told: Answered[Any], requested: int, served: ServedRelease) -> None:
     """Refuse what could not be answered to its end. The answers that were given, and are paid, are in the refusal."""
     if told.stopped is None:
         return
@@ -51,7 +51,7 @@ async def check_whole(request: Request, told: Told[Any], requested: int, served:
     details: dict[str, Any] = {"requested": requested, "answered": said(told)}
     if told.stopped == "quota":
         asker = asker_of(request.scope)
-        used = await in_thread(request, lambda: served.release.book().usage(asker.name))
+        used = await in_thread(request, lambda: served.release.quota_table().usage(asker.name))
         details |= {"allowance": counts(asker.allowance), "used": counts(used)}
         raise Refusal("quota_spent", "The quota of this key is used up. The release itself goes on.", details)
     raise Refusal(
@@ -61,6 +61,6 @@ async def check_whole(request: Request, told: Told[Any], requested: int, served:
     )
 
 
-def said(told: Told[Any]) -> list[dict[str, Any]]:
+def said(told: Answered[Any]) -> list[dict[str, Any]]:
     """The answers of a request, as JSON has them."""
     return [{"label": each.label, "coin": each.coin, "kind": each.kind} for each in told.replies]

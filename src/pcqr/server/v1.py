@@ -26,7 +26,7 @@ from pcqr.advice.question import Question, compare, estimator_of, recommend
 from pcqr.advice.solving import Varied, curves, fewest
 from pcqr.data.schema.decoding import decoded
 from pcqr.durable.account import Account
-from pcqr.durable.account.account import told_account, told_charge
+from pcqr.durable.account.account import account_facts, charge_facts
 from pcqr.errors import PcqrError
 from pcqr.hypotheses.base import Points
 from pcqr.releases.protocol.answers import BatchCost, Usage
@@ -92,13 +92,13 @@ async def ask(request: Request) -> Response:
     points = await _read(request, served)
     if isinstance(served, ServedModel):
         answers = await for_rows(request, lambda: _said_by(served, points), points.shape[0])
-        return await _response(request, {"answers": answers, "spent": None, "left": None}, len(answers))
+        return await _response(request, {"answers": answers, "spent": None, "remaining": None}, len(answers))
     asker = asker_of(request.scope)
     await check_confirmed(request, served, points, token, is_confirmed=confirmed)
     told = await served.ask(points, asker, token)
     await check_whole(request, told, points.shape[0], served)
     last = told.replies[-1]
-    used = {"spent": counts(last.spent), "left": counts(last.left)}
+    used = {"spent": counts(last.spent), "remaining": counts(last.remaining)}
     return await _response(request, {"answers": said(told)} | used, points.shape[0])
 
 
@@ -134,7 +134,7 @@ def _free(rows: int) -> BatchCost:
         new=0,
         published=rows,
         certain=rows,
-        left=Usage(None, None),
+        remaining=Usage(None, None),
         beyond_plan=0,
         expected_unstable=None,
         chance_of_halting=0.0,
@@ -191,23 +191,23 @@ class Planned:
 
 _turn = Lock()
 _waiting = 0
-_told: OrderedDict[Planned, bytes] = OrderedDict()
+_responses: OrderedDict[Planned, bytes] = OrderedDict()
 """The last replies: they never change."""
 
 
 async def planned(asked: Planned, *, seconds: float = SECONDS, wait_seconds: float = WAIT_SECONDS) -> bytes:
     """The reply as JSON, made by another process. One at a time: others wait, and are refused when that is long."""
-    if asked in _told:
-        _told.move_to_end(asked)
-        return _told[asked]
+    if asked in _responses:
+        _responses.move_to_end(asked)
+        return _responses[asked]
     await _come_to_turn(time.monotonic() + wait_seconds)
     try:
         told = await _computed(asked, seconds)
     finally:
         _turn.release()
-    _told[asked] = told
-    if len(_told) > _REMEMBERED:
-        _told.popitem(last=False)
+    _responses[asked] = told
+    if len(_responses) > _REMEMBERED:
+        _responses.popitem(last=False)
     return told
 
 
@@ -396,9 +396,9 @@ def release_picture(request: Request, name: str) -> Response:
 def budget(request: Request, release: Name) -> Any:
     """What was spent over time, and what is left."""
     served, asker = service_of(request).release(release), asker_of(request.scope)
-    book, now = served.release.book(), state_of(served)
+    quota_table, now = served.release.quota_table(), state_of(served)
     untimed, history = served.history(MOMENTS)
-    everybody = book.usages()
+    everybody = quota_table.usages()
     return {
         "release": served.name,
         **promised(served, for_holder=asker.is_holder),
@@ -437,7 +437,7 @@ def answers(
 ) -> Any:
     """The answers of the asker's own key; for the holder all of them, each once."""
     served, asker = service_of(request).release(release), asker_of(request.scope)
-    lines = served.release.book().answers(None if asker.is_holder else asker.name, after, limit + 1)
+    lines = served.release.quota_table().answers(None if asker.is_holder else asker.name, after, limit + 1)
     names = (*served.classes, None)
     return {
         "answers": [
@@ -470,7 +470,7 @@ def account(request: Request, release: Name) -> Any:
         return {"account": None}
     try:
         found = place if isinstance(place, Account) else Account.open(place)
-        charges = [told_charge(found, charge) for charge in found.charges]
-        return told_account(found) | {"account": PurePath(found.name).name, "charges": charges}  # not where it is kept
+        charges = [charge_facts(found, charge) for charge in found.charges]
+        return account_facts(found) | {"account": PurePath(found.name).name, "charges": charges}  # not where it is kept
     except PcqrError:
         raise Refusal("unknown_path", "The account of this release cannot be read from here.") from None

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from pcqr import __version__
 from pcqr.hypotheses.base import Points
-from pcqr.releases.protocol.log import Told
+from pcqr.releases.protocol.log import Answered
 from pcqr.server import shapes
 from pcqr.server.errors import Refusal
 from pcqr.server.inference import HEADER_LENGTH, VERSION, Inference, Output, read_inference, reply
@@ -158,7 +158,7 @@ async def infer(request: Request) -> Response:
     return await for_rows(request, write, rows)
 
 
-def outputs_of(told: Told[Any], served: ServedRelease) -> dict[str, Output]:
+def outputs_of(told: Answered[Any], served: ServedRelease) -> dict[str, Output]:
     """The tensors of a reply."""
     replies = told.replies
     labels = [each.coin if each.label is None else each.label for each in replies]
@@ -169,11 +169,11 @@ def outputs_of(told: Told[Any], served: ServedRelease) -> dict[str, Output]:
     }
 
 
-def parameters_of(told: Told[Any]) -> dict[str, Any]:
+def parameters_of(told: Answered[Any]) -> dict[str, Any]:
     """What is spent and left after the last row."""
     last = told.replies[-1]
     return {"queries_answered": last.asked} | (
-        {} if last.unstable_left is None else {"unstable_left": last.unstable_left}
+        {} if last.unstable_remaining is None else {"unstable_remaining": last.unstable_remaining}
     )
 
 

@@ -32,4 +32,4 @@ def counts(service: Service) -> Iterator[Counts]:
         if isinstance(each, ServedRelease) and each.is_ready:
             found = each.release
             spent = Usage(found.queries_answered_, found.unstable_answers_)
-            yield Counts(each.name, spent, Usage(None, found.unstable_left_))
+            yield Counts(each.name, spent, Usage(None, found.unstable_remaining_))

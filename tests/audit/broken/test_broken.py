@@ -138,8 +138,8 @@ def test_parts_of_a_plan_that_are_not_paid_for_are_all_that_is_wrong() -> None:
         if name.startswith("branch"):
             assert isinstance(parts[-1], Branch)
             parts[-1] = parts[-1].options[0]
-        alone = Composed(tuple(part.event(context_of(broken.stage)) for part in parts))
-        assert account_for(alone, claim.delta).epsilon <= claim.epsilon * (1.0 + 1e-9)
+        non_reentrant = Composed(tuple(part.event(context_of(broken.stage)) for part in parts))
+        assert account_for(non_reentrant, claim.delta).epsilon <= claim.epsilon * (1.0 + 1e-9)
         assert broken.claimed(claim.delta).epsilon > claim.epsilon
 
 

@@ -203,7 +203,7 @@ def test_a_release_put_together_by_hand() -> None:
             expected[label] += mass * law.transcript([distance], [True])
             expected[None] += mass * law.transcript([distance], [False])
         found: dict[int | None, float] = dict.fromkeys((0, 1, None), 0.0)
-        for ((asked, told),), mass in walked.items():
+        for ((asked, witness_words),), mass in walked.items():
             if asked == number:
-                found[told.answer.label] += mass  # type: ignore[attr-defined]
+                found[witness_words.answer.label] += mass  # type: ignore[attr-defined]
         assert found == pytest.approx(expected, abs=1e-14)

@@ -161,7 +161,9 @@ def test_the_law_of_a_tree_of_three_labels_and_of_its_sum() -> None:
     for law, wrong in zip(laws, ((0, 4, 4), (1, 3, 4)), strict=True):
         assert math.fsum(law.masses.values()) == pytest.approx(1.0, abs=1e-12)
         assert len(law.masses) == 9
-        likely = [math.exp(-0.5 * mistakes) / math.fsum(math.exp(-0.5 * each) for each in wrong) for mistakes in wrong]
+        likely = [
+            math.exp(-0.5 * error_counts) / math.fsum(math.exp(-0.5 * each) for each in wrong) for error_counts in wrong
+        ]
         assert sorted(law.masses.values()) == pytest.approx(sorted(each / 3 for each in likely for _ in range(3)))
     for path, noisy in laws[0].sums.items():
         shift = np.subtract(noisy.total, laws[1].sums[path].total)
@@ -274,9 +276,9 @@ def test_a_tree_before_pilots_is_one_more_choice() -> None:
     """Its law by itself; the sums that follow are as likely as without it."""
     with_tree, without = (piloted(1, (0.25, 1.0, 1.0, 0.5), tree=tree) for tree in (0.5, None))
     table = Table(((1.0, 1),))
-    law, alone = (piloted_case(each, [(table, table)], 0.01).law(table) for each in (with_tree, without))
-    assert len(law.masses) == 4 * len(alone.masses)
-    by_itself = {(path.values, option_of(path)): mass for path, mass in alone.masses.items()}
+    law, non_reentrant = (piloted_case(each, [(table, table)], 0.01).law(table) for each in (with_tree, without))
+    assert len(law.masses) == 4 * len(non_reentrant.masses)
+    by_itself = {(path.values, option_of(path)): mass for path, mass in non_reentrant.masses.items()}
     for path, mass in law.masses.items():
         says_one = "holds=Leaf(label=1)" in str(path.shown) or "root=Leaf(label=1)" in str(path.shown)
         tree = 0.5 / (1.0 + math.exp(-0.5 if says_one else 0.5))
@@ -347,11 +349,11 @@ def test_what_is_shown_beside_the_sum_gives_itself_away(walked: int) -> None:
     def last(table: Table, entropy: Entropy) -> int:
         return last_of_two(table, entropy) if walked else noisy(table, entropy)
 
-    told = [
+    witness_words = [
         lambda table, entropy: f"{one_choice(entropy)}, {last(table, entropy)}, {table.labels.sum()}",
         lambda table, entropy: f"{one_choice(entropy)}, {last(table, entropy) * int(table.labels.sum() + 1)}",
     ]
-    for run in told:
+    for run in witness_words:
         case = case_of(run, walked, farthest=3)
         found = verify(case)
         assert found.epsilon == math.inf

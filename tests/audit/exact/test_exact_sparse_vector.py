@@ -27,7 +27,7 @@ def answers(parameters: SparseVector, distances: Sequence[int], entropy: Entropy
     running = parameters.start(entropy)
     said: list[bool] = []
     for distance in distances:
-        if running.has_halted:
+        if running.is_exhausted:
             break
         said.append(running.is_stable(distance))
     return tuple(said)
@@ -38,8 +38,8 @@ def test_the_figures_by_the_shipped_code(unstable: int, expected: float) -> None
     parameters = replace(FIGURES, unstable=unstable)
     first, second = [1] * 20 + [0] * unstable, [0] * 20 + [1] * unstable
     p, q = (law_of(partial(answers, parameters, distances)) for distances in (first, second))
-    told = (True,) * 20 + (False,) * unstable
-    assert math.log(p[told] / q[told]) == pytest.approx(expected, abs=5e-6)
+    witness_words = (True,) * 20 + (False,) * unstable
+    assert math.log(p[witness_words] / q[witness_words]) == pytest.approx(expected, abs=5e-6)
     assert math.fsum(p.values()) == pytest.approx(1.0, abs=1e-12)
 
 
@@ -47,8 +47,10 @@ def test_the_figures_by_the_shipped_code(unstable: int, expected: float) -> None
 def test_the_walk_and_the_measure_over_the_threshold_agree(parameters: SparseVector) -> None:
     distances = [4, 0, 3, 6]
     law, by_hand = law_of(partial(answers, parameters, distances)), SparseVectorLaw(parameters)
-    for told, mass in law.items():
-        assert by_hand.transcript(distances[: len(told)], told) == pytest.approx(mass, rel=1e-11, abs=1e-60)
+    for witness_words, mass in law.items():
+        assert by_hand.transcript(distances[: len(witness_words)], witness_words) == pytest.approx(
+            mass, rel=1e-11, abs=1e-60
+        )
     assert math.fsum(law.values()) == pytest.approx(1.0, abs=1e-12)
 
 

@@ -16,7 +16,7 @@ from pcqr.audit.exact.tape import intercepted
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.privacy.accounting import DiscreteGaussianEvent
 from pcqr.privacy.accounting.renyi import divergence
-from pcqr.releases.classifier.descent import descend
+from pcqr.releases.classifier.descent import dp_gradient_descent
 
 TWO = all_neighbours(2, TWO_PLACES)
 
@@ -60,7 +60,7 @@ def test_later_steps_move_no_farther_whatever_the_history(history: tuple[tuple[i
     def third(table: Table) -> tuple[NoisySum, LinearClassifier]:
         tape = Announced((*history, (5, 6, 7, 8, 9, 10)))
         with intercepted():
-            shown = descend(UNEVEN_FERNS, table.source(), plan, tape)
+            shown = dp_gradient_descent(UNEVEN_FERNS, table.source(), plan, tape)
         assert [each.law.scale for each in tape.sums] == [plan.scale] * 3
         return tape.sums[2], shown
 

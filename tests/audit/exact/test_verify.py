@@ -229,7 +229,7 @@ class WithoutEmpty(Thresholds):
         self, X: Points, y: Labels, inverse_temperature: float, public: Points | None, choose: Chooser
     ) -> Threshold:
         groups = group_counts(X[:, 0], y, None if public is None else public[:, 0])
-        return self._member(groups, choose(log_weights(self._mistakes(groups)[:-1], inverse_temperature)))
+        return self._member(groups, choose(log_weights(self._error_counts(groups)[:-1], inverse_temperature)))
 
 
 @pytest.mark.parametrize("hypotheses", [Thresholds(), WithoutEmpty()])
@@ -293,5 +293,5 @@ def test_a_universal_release_that_spends_epsilon_twice() -> None:
     printed = verify(replace(case, claimed=once))
     assert not printed.passed
     assert printed.epsilon > 1.1 * once.epsilon
-    told: Any = printed.witness.answers[0]
-    assert told.published is not None
+    witness_words: Any = printed.witness.answers[0]
+    assert witness_words.published is not None

@@ -72,7 +72,7 @@ def check_the_same(records: Encoded, dense: InMemory) -> None:
             assert y.tolist() == labels.tolist()
     tree = DecisionTree(Split(PREDICATES[0], Leaf(1), Split(PREDICATES[4], Leaf(0), Leaf(1))), dense.width)
     assert records.label_counts().tolist() == dense.label_counts().tolist()
-    assert records.mistakes([tree]).tolist() == dense.mistakes([tree]).tolist()
+    assert records.error_counts([tree]).tolist() == dense.error_counts([tree]).tolist()
     assert (records.conjunctions(PREDICATES, 2).table == dense.conjunctions(PREDICATES, 2).table).all()
     positions = np.random.default_rng(0).integers(0, dense.size, 9)
     for found, wanted in (

@@ -14,7 +14,7 @@ from support.linear import any_map, any_points, plain_records, plain_total, slop
 
 from pcqr.data.records import InMemory, gradient_sums
 from pcqr.data.records.counting import MOST_RECORDS
-from pcqr.data.records.gradient_kernels import MARGINS, _share, add_scores, slope_table, weight_table
+from pcqr.data.records.gradient_kernels import MARGINS, _share, add_scores, gradient_table, weight_table
 from pcqr.data.records.gradient_sums import (
     GRID,
     LARGEST_WEIGHT,
@@ -42,9 +42,9 @@ def some_integers(
 
 def test_slopes_are_the_floors_of_what_they_stand_for() -> None:
     """To the last entry, against decimals of sixty digits."""
-    assert slope_table().tolist() == [slope(j) for j in range(MARGINS)]
+    assert gradient_table().tolist() == [slope(j) for j in range(MARGINS)]
     assert weight_table().tolist() == [weight(j) for j in range(MARGINS)]
-    assert slope_table()[0] == 1 << 15
+    assert gradient_table()[0] == 1 << 15
     assert weight_table()[0] == 1 << 20
 
 

@@ -120,7 +120,7 @@ def check_every_question(records: Records, X: NDArray[np.float64], y: NDArray[np
     assert records.label_counts().tolist() == [int((y == label).sum()) for label in range(labels)]
     flipped = DecisionTree(Split(PREDICATES[0], Leaf(1), Leaf(0)), 3)
     wrong = [int((tree.predict(X) != y).sum()) for tree in (TREE, flipped)]
-    assert records.mistakes((TREE, flipped)).tolist() == wrong
+    assert records.error_counts((TREE, flipped)).tolist() == wrong
     leaves = [(holds_0, holds_1) for holds_0 in (True, False) for holds_1 in ((True, False) if holds_0 else (None,))]
     asked = evaluate(PREDICATES[:2], X)
     at_leaf = [asked[:, 0] == one if other is None else (asked == (one, other)).all(axis=1) for one, other in leaves]
@@ -177,7 +177,7 @@ def test_sums_over_no_positions_of_parts_are_zero() -> None:
     assert isinstance(records, Parted)
     assert records.labels_at(nothing).size == 0
     assert records.label_counts(nothing).tolist() == [0, 0, 0]
-    assert records.mistakes((TREE,), nothing).tolist() == [0]
+    assert records.error_counts((TREE,), nothing).tolist() == [0]
     assert records.leaf_counts(TREE.root, nothing).tolist() == [[0] * 3] * 3
     assert not records.conjunctions(PREDICATES, 2, nothing).table.any()
     view = Selected(records, nothing)

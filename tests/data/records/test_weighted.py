@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcqr.data.records import InMemory, Persons
+from pcqr.data.records import GroupedRecords, InMemory
 from pcqr.data.records.feature_map import FeatureMap, Ferns
-from pcqr.data.records.persons import MOST_WEIGHTED, WHOLE, WeighedRows, Weighted, row_weights, weighed
 from pcqr.data.records.predicates import Leaf, Predicate, Split, leaves_of, leaves_reached
+from pcqr.data.records.user_level import MOST_WEIGHTED, WHOLE, WeighedRows, Weighted, row_weights, weighed
 from pcqr.data.records.vectors import ColumnVectors
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.trees.tree import DecisionTree
@@ -55,7 +55,7 @@ def check_sums(records: WeighedRows, rows: list[Row], weights: list[int]) -> Non
     """Every sum against a plain one over the rows."""
     X, y = np.array([x for x, _, _ in rows]), [label for _, label, _ in rows]
     wrong = [sum(w for w, a, b in zip(weights, tree.predict(X), y, strict=True) if a != b) for tree in TREES]
-    assert records.mistakes(TREES).tolist() == wrong
+    assert records.error_counts(TREES).tolist() == wrong
     at_leaves = [[0, 0] for _ in leaves_of(TREE.root)]
     for x, label, weight in zip(X, y, weights, strict=True):
         (place,) = (place for place, (found, _) in enumerate(leaves_reached(TREE.root, x[None])) if found.size)
@@ -119,21 +119,21 @@ def slow_weights(found: list[int], most: int) -> list[int]:
     st.sampled_from([1, 3, WHOLE]),
 )
 def test_rows_of_persons_have_weights_of_their_own(
-    persons: list[list[Row]], by_label: tuple[int, int], most: int
+    user_level: list[list[Row]], by_label: tuple[int, int], most: int
 ) -> None:
-    rows = [row for person in persons for row in person]
-    numbers = np.repeat(np.arange(len(persons)), [len(person) for person in persons])
+    rows = [row for user in user_level for row in user]
+    numbers = np.repeat(np.arange(len(user_level)), [len(user) for user in user_level])
     X, y, weights = zip(*rows, strict=True)
-    plain = Persons(InMemory(X, y), numbers, most, np.array(weights))
+    plain = GroupedRecords(InMemory(X, y), numbers, most, np.array(weights))
     records = plain.weighed(by_label)
-    by_person = [slow_weights(units(person, by_label), most) for person in persons]
+    by_person = [slow_weights(units(user, by_label), most) for user in user_level]
     assert all(min(found) >= 0 and sum(found) <= WHOLE for found in by_person)
     check_sums(records, rows, [weight for found in by_person for weight in found])
-    assert (records.label_counts() == Persons(InMemory(X, y), numbers).label_counts()).all()
-    backwards = np.arange(len(persons))[::-1]
+    assert (records.label_counts() == GroupedRecords(InMemory(X, y), numbers).label_counts()).all()
+    backwards = np.arange(len(user_level))[::-1]
     check_sums(
         records.rows(backwards),
-        [row for person in persons[::-1] for row in person],
+        [row for user in user_level[::-1] for row in user],
         [weight for found in by_person[::-1] for weight in found],
     )
     assert plain.class_weights is None
@@ -156,9 +156,9 @@ def test_a_replaced_record_moves_each_sum_by_no_more_than_one_without_weights(by
     """Over all tiny records, of all weights, for fixed weights of labels."""
     others = [ROWS[3], ROWS[17]]
     tables = [made([*others, row], by_label) for row in ROWS]
-    mistakes = np.array([records.mistakes(TREES) for records in tables])
-    assert np.ptp(mistakes, axis=0).max() == WHOLE
-    leads = mistakes[:, 0] - mistakes[:, 1]
+    error_counts = np.array([records.error_counts(TREES) for records in tables])
+    assert np.ptp(error_counts, axis=0).max() == WHOLE
+    leads = error_counts[:, 0] - error_counts[:, 1]
     assert np.ptp(leads) <= 2 * WHOLE
     at_leaves = np.array([records.leaf_counts(TREE.root) for records in tables])
     moved = np.abs(at_leaves[:, None] - at_leaves[None]).sum(axis=(2, 3)).max()
@@ -192,7 +192,7 @@ def test_weights_of_one_leave_no_trace() -> None:
 def test_records_of_no_weight_count_nothing_and_are_still_there() -> None:
     records = made([(x, label, 0.0) for x, label, _ in ROWS])
     assert records.size == len(ROWS)
-    assert records.mistakes(TREES).tolist() == [0, 0]
+    assert records.error_counts(TREES).tolist() == [0, 0]
     assert not records.conjunctions(CUTS, 2).table.any()
 
 
@@ -200,7 +200,7 @@ def test_weighing_again_replaces_the_weights_of_labels_alone() -> None:
     records = made(list(ROWS), (3, WHOLE))
     again = weighed(records, (WHOLE, 5))
     assert again.class_weights == (WHOLE, 5)
-    assert (again.mistakes(TREES) == made(list(ROWS), (WHOLE, 5)).mistakes(TREES)).all()
+    assert (again.error_counts(TREES) == made(list(ROWS), (WHOLE, 5)).error_counts(TREES)).all()
     plain = weighed(InMemory([1.0, 2.0], [0, 1]), (1, WHOLE))
     assert isinstance(plain, Weighted)
     assert plain.class_weights == (1, WHOLE)

@@ -18,7 +18,7 @@ import pcqr.release
 from pcqr import SubsampleAggregate
 from pcqr.cli.main import app
 from pcqr.durable.account import Account
-from pcqr.durable.account.account import told_account
+from pcqr.durable.account.account import account_facts
 from pcqr.durable.addresses import DatabaseAddress
 from pcqr.errors import AccountExhausted, AccountReplaced, ParameterError, PcqrError
 from pcqr.hypotheses import Thresholds
@@ -57,8 +57,8 @@ def test_processes_take_turns_and_stay_within_the_cap(address: str) -> None:
     with multiprocessing.get_context("fork").Pool(2) as pool:
         done = pool.starmap(_charge_often, [(address, 8)] * 2)
     assert sum(done) == 10
-    assert account.spent == account.filter.limit - account.left
-    assert account.left.loss == 0
+    assert account.spent == account.filter.limit - account.remaining
+    assert account.remaining.loss == 0
     account.verify()
 
 
@@ -101,7 +101,7 @@ def test_a_password_in_the_address_is_used_and_shown_nowhere(address: str, tmp_p
     release.fit(*steps(6_000)).save(tmp_path / "release", anchor=tmp_path / "anchor")
     assert len(account.charges) == 2
     shown = (
-        *(repr(account), account.name, account.place, json.dumps(told_account(account))),
+        *(repr(account), account.name, account.place, json.dumps(account_facts(account))),
         *(repr(release), str(release.get_params()), repr(pickle.dumps(release)), str(vars(release))),
         *(path.read_bytes().decode(errors="replace") for path in (tmp_path / "release").iterdir()),
         *(repr(charge) for charge in account.charges),

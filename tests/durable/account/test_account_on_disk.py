@@ -36,7 +36,7 @@ from pcqr.errors import (
     ParameterError,
 )
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.privacy.unit import PERSON, PRESENCE, RECORD, Unit
+from pcqr.privacy.unit import PRESENCE, RECORD, USER, Unit
 
 pytestmark = pytest.mark.usefixtures("home")
 FORK = multiprocessing.get_context("fork")
@@ -64,7 +64,7 @@ def test_it_remembers_what_was_charged_for_what(account: Account) -> None:
     assert (second.number, second.what, second.delta, second.facts) == (2, "a table of counts", 0.0, {})
     assert first.time.endswith("+00:00")
     assert again.spent == Tally(Fraction(3, 4), Fraction(1, 10**6))
-    assert again.left == Tally(Fraction(1, 4), Fraction(9, 10**6))
+    assert again.remaining == Tally(Fraction(1, 4), Fraction(9, 10**6))
     assert (again.epsilon, again.delta, again.unit, again.filter) == (1.0, 1e-5, RECORD, account.filter)
     again.verify()
     assert again.is_confirmed
@@ -73,7 +73,7 @@ def test_it_remembers_what_was_charged_for_what(account: Account) -> None:
 @pytest.mark.parametrize("name", ["basic", "zcdp"])
 def test_what_does_not_fit_is_refused_and_costs_nothing(name: str) -> None:
     account = Account.create("hospital", 1.0, 1e-5, filter=name)
-    largest = float(account.filter.largest_epsilon(account.left))
+    largest = float(account.filter.largest_epsilon(account.remaining))
     account.charge(Guarantee(largest), "most of it")
     before = account.spent
     with pytest.raises(AccountExhausted, match=r"hospital has no room .* Nothing was drawn, and nothing was charged"):
@@ -119,15 +119,15 @@ def test_whatever_is_asked_for_it_stays_within_its_limit(
 
 
 def test_another_unit_and_a_seeded_run_are_refused(account: Account) -> None:
-    persons = Account.create("persons", 1.0, 1e-5, unit=Unit.person(5))
-    assert Account.open("persons").unit == Unit.person(5)
-    for charged, unit in ((account, Unit.person(5)), (persons, RECORD), (persons, Unit.person(4))):
+    user_level = Account.create("persons", 1.0, 1e-5, unit=Unit.user(5))
+    assert Account.open("persons").unit == Unit.user(5)
+    for charged, unit in ((account, Unit.user(5)), (user_level, RECORD), (user_level, Unit.user(4))):
         for act in (charged.covers, lambda guarantee, to=charged: to.charge(guarantee, "x")):
             with pytest.raises(ParameterError, match="the account's unit"):
                 act(Guarantee(0.1, unit=unit))
     with pytest.raises(ParameterError, match="seeded"):
         account.charge(Guarantee(0.1, is_private=False), "x")
-    assert account.charges == persons.charges == ()
+    assert account.charges == user_level.charges == ()
 
 
 @pytest.mark.parametrize("epsilon", [1e-300, 5e-324, 0.0])
@@ -272,7 +272,7 @@ def test_an_account_made_anew_at_the_same_place_is_another_one() -> None:
             lambda old=old: old.charge(Guarantee(0.5), "what would fit"),
             lambda old=old: old.covers(Guarantee(0.5)),
             old.verify,
-            lambda old=old: (old.spent, old.left),
+            lambda old=old: (old.spent, old.remaining),
             lambda old=old: old.charges,
         ):
             with pytest.raises(AccountReplaced, match=r"hospital is not the one that was opened.*Nothing was charged"):
@@ -288,7 +288,7 @@ def test_the_terms_are_those_of_the_ledger_whatever_the_object_says(account: Acc
         account.filter = BasicFilter(100.0, 1e-3)  # type: ignore[misc]
     for terms in (
         entries.Terms(BasicFilter(100.0, 1e-3), RECORD, account.created),
-        entries.Terms(account.filter, PERSON, account.created),
+        entries.Terms(account.filter, USER, account.created),
     ):
         other = copy.copy(account)
         other._terms = terms
@@ -304,11 +304,11 @@ def test_verify_refuses_what_is_beyond_the_limit(account: Account, prices: list[
     """Entries that an account without the limit had written: the chain and the sum fit."""
     with opening.open_ledger(account.place, "account") as ledger:
         for price in prices:
-            with ledger.turn() as turn:
-                spent, count = entries.read_state(turn.state)
+            with ledger.transaction() as transaction:
+                spent, count = entries.read_state(transaction.state)
                 body = {"what": "x", "time": "", "epsilon": 50.0, "delta": 0.0, "price": [price, "0"], "facts": {}}
-                turn.append(entries.CHARGE, entries.as_json(body))
-                turn.state = entries.state_of(spent + Tally(Fraction(price)), count + 1)
+                transaction.append(entries.CHARGE, entries.as_json(body))
+                transaction.state = entries.state_of(spent + Tally(Fraction(price)), count + 1)
     refused = r"more than its limit of ε = 1, δ = 1e-05|its sum is not that"
     with pytest.raises(LedgerDamaged, match=refused):
         account.verify()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pcqr.durable.account import entries
-from pcqr.durable.account.account import told_account
+from pcqr.durable.account.account import account_facts
 from pcqr.durable.account.filters import Tally
 from pcqr.durable.ledger import open_ledger
 from pcqr.errors import AccountExhausted, LedgerDamaged, LedgerRolledBack, ParameterError
@@ -41,7 +41,7 @@ def test_an_older_copy_comes_back_with_nothing_left(home: Path, filter_name: str
     with pytest.raises(ParameterError, match="write_off"):
         Account.open(account.place, write_off=True)
     for again in (Account.open(account.place, adopt=True, write_off=True), Account.open(account.place)):
-        assert (again.left, again.spent) == (Tally(), again.filter.limit)
+        assert (again.remaining, again.spent) == (Tally(), again.filter.limit)
         assert [charge.what for charge in again.charges] == ["before"]
         (adoption,) = again.adoptions
         assert (adoption.entries, adoption.lost, adoption.is_written_off) == (2, 1, True)
@@ -57,14 +57,14 @@ def test_an_older_copy_comes_back_with_nothing_left(home: Path, filter_name: str
 
 def test_every_adoption_is_told(home: Path) -> None:
     account = Account.create("hospital", epsilon=1.0, delta=1e-5)
-    assert told_account(account)["adoptions"] == []
+    assert account_facts(account)["adoptions"] == []
     shutil.rmtree(home / "state")
     adopted = Account.open("hospital", adopt=True)
-    (told,) = told_account(adopted)["adoptions"]
-    assert (told["written_off"], told["lost"], told["entries"]) == (False, None, 1)
-    assert told["user"] is not None
-    assert told["host"] is not None
-    assert told_account(adopted)["anchor"].startswith(str(home / "state"))
+    (amount_text,) = account_facts(adopted)["adoptions"]
+    assert (amount_text["written_off"], amount_text["lost"], amount_text["entries"]) == (False, None, 1)
+    assert amount_text["user"] is not None
+    assert amount_text["host"] is not None
+    assert account_facts(adopted)["anchor"].startswith(str(home / "state"))
     adopted.charge(SMALL, "y")
     adopted.verify()
 
@@ -72,9 +72,9 @@ def test_every_adoption_is_told(home: Path) -> None:
 def test_what_was_charged_after_a_write_off_is_noticed(home: Path) -> None:
     account = restored(home)
     Account.open(account.place, adopt=True, write_off=True)
-    with open_ledger(account.place, "account") as ledger, ledger.turn() as turn:
+    with open_ledger(account.place, "account") as ledger, ledger.transaction() as transaction:
         body = {"what": "x", "time": "", "epsilon": 0.1, "delta": 0.0, "price": ["1/10", "0"], "facts": {}}
-        turn.append(entries.CHARGE, entries.as_json(body))
-        turn.state = entries.state_of(*entries.read_state(turn.state)[:1], 2)
+        transaction.append(entries.CHARGE, entries.as_json(body))
+        transaction.state = entries.state_of(*entries.read_state(transaction.state)[:1], 2)
     with pytest.raises(LedgerDamaged, match="sum is not that"):
         account.verify()

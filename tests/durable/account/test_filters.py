@@ -88,10 +88,10 @@ def test_known_prices() -> None:
 
 @given(st.sampled_from(["basic", "zcdp"]), st.floats(0.01, 10.0), POSITIVE)
 def test_what_is_said_to_fit_fits(name: str, epsilon: float, loss: Fraction) -> None:
-    account, left = new_filter(name, epsilon, 1e-6), Tally(loss)
-    largest = float(account.largest_epsilon(left))
-    assert account.price(Guarantee(largest)).within(left)
-    assert not account.price(Guarantee(largest * (1 + 1e-5))).within(left)
+    account, remaining = new_filter(name, epsilon, 1e-6), Tally(loss)
+    largest = float(account.largest_epsilon(remaining))
+    assert account.price(Guarantee(largest)).within(remaining)
+    assert not account.price(Guarantee(largest * (1 + 1e-5))).within(remaining)
 
 
 @given(POSITIVE)

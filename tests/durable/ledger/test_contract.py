@@ -59,22 +59,22 @@ def test_entries_are_found_by_key_however_many(shelf: Shelf) -> None:
     keys = [b"%d" % number for number in range(1_234)]
     with shelf.create() as ledger:
         add(ledger, *keys)
-        with ledger.turn() as turn:
-            turn.append("note", b"without a key")
+        with ledger.transaction() as transaction:
+            transaction.append("note", b"without a key")
         found = ledger.find([*keys, b"missing", keys[0]])
         assert {key: entry.body for key, entry in found.items()} == {key: key for key in keys}
         assert ledger.find([]) == {}
-        with ledger.turn() as turn:
-            assert turn.find([b"7", b"missing"]) == {b"7": found[b"7"]}
+        with ledger.transaction() as transaction:
+            assert transaction.find([b"7", b"missing"]) == {b"7": found[b"7"]}
 
 
 def test_a_turn_sees_its_state_and_numbers_its_entries(shelf: Shelf) -> None:
     with shelf.create() as ledger:
-        with ledger.turn() as turn:
-            assert (turn.state, turn.last.seq) == (b"", 0)
-            assert [turn.append("a", b""), turn.append("a", b"")] == [1, 2]
-            turn.state = b"new"
-            assert turn.state == b"new"
+        with ledger.transaction() as transaction:
+            assert (transaction.state, transaction.last.seq) == (b"", 0)
+            assert [transaction.append("a", b""), transaction.append("a", b"")] == [1, 2]
+            transaction.state = b"new"
+            assert transaction.state == b"new"
             assert ledger.state == b""
         assert ledger.state == b"new"
 
@@ -83,9 +83,9 @@ def test_a_turn_that_raises_has_written_nothing(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
         before = ledger.last
-        with pytest.raises(ZeroDivisionError), ledger.turn() as turn:  # noqa: PT012
-            turn.append("answer", b"two", b"two")
-            turn.state = b"2"
+        with pytest.raises(ZeroDivisionError), ledger.transaction() as transaction:  # noqa: PT012
+            transaction.append("answer", b"two", b"two")
+            transaction.state = b"2"
             raise ZeroDivisionError
         assert (ledger.last, ledger.state, ledger.find([b"two"])) == (before, b"1", {})
         add(ledger, b"two", state=b"2")
@@ -95,11 +95,11 @@ def test_a_turn_that_raises_has_written_nothing(shelf: Shelf) -> None:
 
 def test_an_empty_turn_leaves_no_entry_and_a_new_state_leaves_one(shelf: Shelf) -> None:
     with shelf.create() as ledger:
-        with ledger.turn():
+        with ledger.transaction():
             pass
         assert ledger.last.seq == 0
-        with ledger.turn() as turn:
-            turn.state = b"alone"
+        with ledger.transaction() as transaction:
+            transaction.state = b"alone"
         assert [(entry.kind, entry.body) for entry in ledger.entries()] == [("state", b"")]
     with shelf.open() as again:
         assert again.state == b"alone"
@@ -122,9 +122,9 @@ def test_a_key_is_given_once(shelf: Shelf) -> None:
 def test_bodies_keys_and_states_of_any_size_and_bytes(shelf: Shelf, size: int) -> None:
     content, key = bytes(range(256)) * (size // 256) + bytes(size % 256), b"\0\xff" * 16
     with shelf.create() as ledger:
-        with ledger.turn() as turn:
-            turn.append("ключ ☃", content, key)
-            turn.state = content[:100_000]
+        with ledger.transaction() as transaction:
+            transaction.append("ключ ☃", content, key)
+            transaction.state = content[:100_000]
         assert ledger.find([key])[key].body == content
     with shelf.open() as again:
         (entry,) = again.entries()
@@ -144,19 +144,23 @@ def test_bad_entries_are_refused_without_a_word_of_what_they_hold(
     shelf: Shelf, kind: str, body: bytes, key: bytes | None
 ) -> None:
     with shelf.create() as ledger:
-        with pytest.raises(ParameterError) as refusal, ledger.turn() as turn:
-            turn.append(kind, body, *([] if key is None else [key]))
-        with pytest.raises(ParameterError) as second, ledger.turn() as turn:
-            turn.state = "private text"  # type: ignore[assignment]
+        with pytest.raises(ParameterError) as refusal, ledger.transaction() as transaction:
+            transaction.append(kind, body, *([] if key is None else [key]))
+        with pytest.raises(ParameterError) as second, ledger.transaction() as transaction:
+            transaction.state = "private text"  # type: ignore[assignment]
         assert "private" not in str(refusal.value) + str(second.value)
         assert ledger.last.seq == 0
 
 
 def test_a_turn_is_over_when_its_block_is(shelf: Shelf) -> None:
     with shelf.create() as ledger:
-        with ledger.turn() as turn:
-            turn.append("a", b"")
-        for late in (lambda: turn.append("a", b""), lambda: turn.find([b""]), lambda: setattr(turn, "state", b"")):
+        with ledger.transaction() as transaction:
+            transaction.append("a", b"")
+        for late in (
+            lambda: transaction.append("a", b""),
+            lambda: transaction.find([b""]),
+            lambda: setattr(transaction, "state", b""),
+        ):
             with pytest.raises(LedgerClosed, match="has ended this turn"):
                 late()
         assert ledger.last.seq == 1
@@ -164,9 +168,9 @@ def test_a_turn_is_over_when_its_block_is(shelf: Shelf) -> None:
 
 def test_a_turn_within_a_turn_is_refused_and_not_waited_for(shelf: Shelf) -> None:
     with shelf.create() as ledger:
-        with ledger.turn() as turn:
-            turn.append("a", b"")
-            with pytest.raises(LedgerError, match="in a turn of this thread already"), ledger.turn():
+        with ledger.transaction() as transaction:
+            transaction.append("a", b"")
+            with pytest.raises(LedgerError, match="in a turn of this thread already"), ledger.transaction():
                 pass
             with pytest.raises(LedgerError, match="in a turn of this thread already"):
                 ledger.close()
@@ -176,10 +180,10 @@ def test_a_turn_within_a_turn_is_refused_and_not_waited_for(shelf: Shelf) -> Non
 def test_threads_take_turns(shelf: Shelf) -> None:
     def count(times: int) -> None:
         for _ in range(times):
-            with ledger.turn() as turn:
-                number = int(turn.state or b"0") + 1
-                turn.append("count", b"%d" % number)
-                turn.state = b"%d" % number
+            with ledger.transaction() as transaction:
+                number = int(transaction.state or b"0") + 1
+                transaction.append("count", b"%d" % number)
+                transaction.state = b"%d" % number
             assert int(ledger.state) >= number
 
     with shelf.create() as ledger:
@@ -195,8 +199,8 @@ def test_another_thread_reads_during_a_turn_and_sees_nothing_of_it(shelf: Shelf)
     seen: list[object] = []
     with shelf.create() as ledger:
         add(ledger, b"one", state=b"1")
-        with ledger.turn() as turn:
-            turn.append("answer", b"two", b"two")
+        with ledger.transaction() as transaction:
+            transaction.append("answer", b"two", b"two")
             thread = threading.Thread(
                 target=lambda: seen.extend([ledger.last.seq, ledger.state, ledger.find([b"two"])])
             )
@@ -216,7 +220,7 @@ def test_a_failure_at_any_point_of_a_turn_is_seen_whole_or_not_at_all(shelf: She
             for use in (lambda: ledger.last, lambda: ledger.state, lambda: ledger.find([b"one"]), ledger.verify):
                 with pytest.raises(LedgerClosed, match="Open it again, and read"):
                     use()
-            with pytest.raises(LedgerClosed, match="Open it again, and read"), ledger.turn():
+            with pytest.raises(LedgerClosed, match="Open it again, and read"), ledger.transaction():
                 pass
     was_recorded = points.TURN.index(point) >= points.TURN.index("committed")
     with shelf.open() as again:
@@ -234,7 +238,7 @@ def test_a_reader_sees_a_moment_beside_a_writer(shelf: Shelf) -> None:
             assert (bodies(reader), reader.state, reader.last.seq) == ([b"one"], b"1", 1)
             assert reader.find([b"one", b"two"]).keys() == {b"one"}
             assert (reader.is_read_only, reader.is_confirmed, ledger.is_read_only) == (True, True, False)
-            with pytest.raises(LedgerClosed, match="for reading only"), reader.turn():
+            with pytest.raises(LedgerClosed, match="for reading only"), reader.transaction():
                 pass
         with shelf.open(read_only=True) as reader:
             assert bodies(reader) == [b"one", b"two"]
@@ -260,7 +264,7 @@ def test_a_copy_by_pickle_or_copy_reads_only(shelf: Shelf) -> None:
     with shelf.create() as ledger:
         add(ledger, b"one")
         for twin in (pickle.loads(pickle.dumps(ledger)), copy.deepcopy(ledger), copy.copy(ledger)):  # noqa: S301
-            with twin, pytest.raises(LedgerClosed, match="for reading only"), twin.turn():
+            with twin, pytest.raises(LedgerClosed, match="for reading only"), twin.transaction():
                 pass
         with pickle.loads(pickle.dumps(ledger)) as twin:  # noqa: S301
             assert twin.find([b"one"])[b"one"].body == b"one"
@@ -271,8 +275,8 @@ def test_a_forked_process_reads_only_and_leaves_the_parent_alone(shelf: Shelf) -
     with shelf.create() as ledger:
         add(ledger, b"one")
         for inside in (False, True):
-            told = in_a_fork(ledger, inside=inside)
-            assert told == "LedgerClosed: [b'one']"
+            amount_text = in_a_fork(ledger, inside=inside)
+            assert amount_text == "LedgerClosed: [b'one']"
         assert bodies(ledger) == [b"one", b"two"]
         ledger.verify()
     with shelf.open() as again:
@@ -295,9 +299,9 @@ def in_a_fork(ledger: Ledger, *, inside: bool) -> str:
 
     if not inside:
         return in_a_process(write_and_read)
-    block = ledger.turn()
-    with block as turn:
-        turn.append("answer", b"two", b"two")
+    block = ledger.transaction()
+    with block as transaction:
+        transaction.append("answer", b"two", b"two")
         assert in_a_process(end_the_turn_of_the_parent).startswith("LedgerClosed: ")
         return in_a_process(write_and_read)
 
@@ -337,14 +341,14 @@ def test_a_closed_ledger_says_so(shelf: Shelf) -> None:
     ledger.close()
     with pytest.raises(LedgerClosed, match=r"is closed\. Open it again"):
         _ = ledger.state
-    with pytest.raises(LedgerClosed), ledger.turn():
+    with pytest.raises(LedgerClosed), ledger.transaction():
         pass
 
 
 def test_what_is_kept_is_in_no_repr(shelf: Shelf) -> None:
     with shelf.create() as ledger:
-        with ledger.turn() as turn:
-            turn.append("answer", b"secret", b"secret")
-            turn.state = b"secret"
-            assert "secret" not in repr(turn)
+        with ledger.transaction() as transaction:
+            transaction.append("answer", b"secret", b"secret")
+            transaction.state = b"secret"
+            assert "secret" not in repr(transaction)
         assert "secret" not in repr(ledger) + repr(list(ledger.entries()))

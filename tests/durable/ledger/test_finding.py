@@ -25,10 +25,10 @@ def found(ledger: Ledger, wanted: list[bytes]) -> dict[bytes, tuple[bytes, int]]
 
 def test_an_entry_with_many_keys_has_a_number_for_each(shelf: Shelf) -> None:
     with shelf.create() as ledger:
-        with ledger.turn() as turn:
-            assert turn.append("answers", b"first", b"k1", b"k2", b"k3") == turn.seq == 3
-            assert turn.append("note", b"") == 4
-            assert turn.append("answers", b"second", b"k4", b"k5") == 6
+        with ledger.transaction() as transaction:
+            assert transaction.append("answers", b"first", b"k1", b"k2", b"k3") == transaction.seq == 3
+            assert transaction.append("note", b"") == 4
+            assert transaction.append("answers", b"second", b"k4", b"k5") == 6
         add(ledger, b"alone")
         assert [(entry.seq, entry.size) for entry in ledger.entries()] == [(3, 3), (4, 1), (6, 2), (7, 1)]
         assert [entry.seq for entry in ledger.entries(after=4)] == [6, 7]
@@ -51,13 +51,13 @@ def test_a_key_of_any_entry_is_given_once(shelf: Shelf, most: int, monkeypatch: 
         for new in ((b"k1",), (b"k3", b"k2"), (b"k3", b"k3"), (b"k3", b"long")):
             with (
                 pytest.raises(ParameterError, match=r"no entry of the ledger has|of one length"),
-                ledger.turn() as turn,
+                ledger.transaction() as transaction,
             ):
-                turn.append("answers", b"", *new)
-        with pytest.raises(ParameterError, match="no entry of the ledger has"), ledger.turn() as turn:  # noqa: PT012
-            turn.find([b"k2", b"k3"])
-            turn.append("answers", b"", b"k3")
-            turn.append("answers", b"", b"k2")
+                transaction.append("answers", b"", *new)
+        with pytest.raises(ParameterError, match="no entry of the ledger has"), ledger.transaction() as transaction:  # noqa: PT012
+            transaction.find([b"k2", b"k3"])
+            transaction.append("answers", b"", b"k3")
+            transaction.append("answers", b"", b"k2")
         assert bodies(ledger) == [b"k1", b"k2"]
 
 
@@ -81,18 +81,18 @@ def test_keys_are_found_by_whoever_looks_however_many_are_in_the_index(
             for number, part in enumerate(turns):
                 new = [key for key in part if key not in expected]
                 writer = [ledger, *others][number % (1 + len(others))]
-                with writer.turn() as turn:
+                with writer.transaction() as transaction:
                     for size in {len(key) for key in new}:
                         group = [key for key in new if len(key) == size]
-                        last = turn.append("answers", b"%d" % number, *group)
+                        last = transaction.append("answers", b"%d" % number, *group)
                         first = last - len(group) + 1
                         expected |= {key: (b"%d" % number, first + i) for i, key in enumerate(group)}
                 wanted = [*expected, b"the same beginning, but new"]
                 moments.append((shelf.open(name, read_only=True), wanted, dict(expected)))
                 for each in (ledger, *others):
                     assert found(each, wanted) == expected
-                    with each.turn() as turn:
-                        assert turn.find(wanted).keys() == expected.keys()
+                    with each.transaction() as transaction:
+                        assert transaction.find(wanted).keys() == expected.keys()
             for reader, wanted, then in moments:
                 assert found(reader, wanted) == then
                 reader.close()
@@ -156,8 +156,8 @@ def test_a_ledger_of_an_earlier_version_is_brought_up_to_date_by_a_writer(shelf:
     """Two ledgers may be in one database."""
     with shelf.create() as ledger:
         add(ledger, b"one", b"two", state=b"2")
-        with ledger.turn() as turn:
-            turn.append("note", b"without a key")
+        with ledger.transaction() as transaction:
+            transaction.append("note", b"without a key")
         before, last = list(ledger.entries()), ledger.last
     make_older(shelf)
     with pytest.raises(LedgerError, match=r"earlier version of pcqr: its tables are version 2.*once for writing"):
@@ -167,8 +167,8 @@ def test_a_ledger_of_an_earlier_version_is_brought_up_to_date_by_a_writer(shelf:
         assert again.find([b"one", b"two", b"three"]).keys() == {b"one", b"two"}
         with pytest.raises(ParameterError, match="no entry of the ledger has"):
             add(again, b"two")
-        with again.turn() as turn:
-            turn.append("answers", b"", b"three", b"fours")
+        with again.transaction() as transaction:
+            transaction.append("answers", b"", b"three", b"fours")
         again.verify()
     with shelf.open(read_only=True) as reader:
         assert reader.find([b"one", b"three", b"fours"]).keys() == {b"one", b"three", b"fours"}

@@ -52,10 +52,10 @@ def test_processes_take_turns(tables: Shelf) -> None:
     def count() -> str:
         with tables.open() as ledger:
             for _ in range(10):
-                with ledger.turn() as turn:
-                    number = int(turn.state or b"0") + 1
-                    turn.append("count", b"%d" % number)
-                    turn.state = b"%d" % number
+                with ledger.transaction() as transaction:
+                    number = int(transaction.state or b"0") + 1
+                    transaction.append("count", b"%d" % number)
+                    transaction.state = b"%d" % number
         return "done"
 
     tables.create().close()
@@ -92,8 +92,8 @@ def test_nothing_is_shown_before_the_anchor_has_reached_it_whoever_wrote_it(tabl
             elif look == "state":
                 assert other.state == b"1"
             else:
-                with other.turn() as turn:
-                    assert turn.find([b"one"])[b"one"].body == b"one"
+                with other.transaction() as transaction:
+                    assert transaction.find([b"one"])[b"one"].body == b"one"
             assert b"%020d" % 1 in ledger_anchor.read_bytes()
 
 
@@ -164,8 +164,8 @@ def test_a_turn_of_a_process_that_is_killed_ends_with_it(tables: Shelf) -> None:
     tables.create().close()
     reading, writing = os.pipe()
     if (pid := os.fork()) == 0:
-        with tables.open() as ledger, ledger.turn() as turn:
-            turn.append("answer", b"never", b"never")
+        with tables.open() as ledger, ledger.transaction() as transaction:
+            transaction.append("answer", b"never", b"never")
             os.write(writing, b"in")
             time.sleep(60)
         os._exit(0)
@@ -182,8 +182,8 @@ def test_a_turn_of_a_process_that_is_killed_ends_with_it(tables: Shelf) -> None:
 def test_who_waits_too_long_for_a_turn_is_told(tables: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcqr.durable.ledger.postgres.PATIENCE", 1)
     with tables.create() as one, tables.open() as other:
-        with one.turn() as turn:
-            turn.append("answer", b"one")
+        with one.transaction() as transaction:
+            transaction.append("answer", b"one")
             with pytest.raises(LedgerInUse, match="turn of another process that did not end within 1 second"):
                 add(other, b"two")
         add(other, b"two")
@@ -209,8 +209,8 @@ def test_a_server_that_stops_is_an_unknown_outcome_within_a_turn_and_none_before
         with pytest.raises(LedgerUnwritable, match=r"cannot be reached.*open the ledger again, and read it"):
             add(ledger, b"two")
         add(ledger, b"two")
-        with pytest.raises(LedgerUnwritable, match="cannot be reached"), ledger.turn() as turn:  # noqa: PT012
-            turn.append("answer", b"three")
+        with pytest.raises(LedgerUnwritable, match="cannot be reached"), ledger.transaction() as transaction:  # noqa: PT012
+            transaction.append("answer", b"three")
             postgres_server.stop("immediate")
             postgres_server.start()
         with pytest.raises(LedgerClosed, match="Open it again, and read"):

@@ -184,13 +184,13 @@ def test_a_log_that_was_cut_is_refused_and_one_with_rubbish_behind_it_is_not(fil
         ("DELETE FROM pcqr_ledgers", "does not exist"),
     ],
 )
-def test_an_edited_ledger_is_refused(files: Shelf, statement: str, told: str) -> None:
+def test_an_edited_ledger_is_refused(files: Shelf, statement: str, amount_text: str) -> None:
     with files.create() as ledger:
         for number in range(5):
             add(ledger, b"secret-%d" % number, state=b"secret")
     edit(files.place(), statement)
     for read_only in (False, True):
-        with pytest.raises(LedgerError, match=told) as refusal:
+        with pytest.raises(LedgerError, match=amount_text) as refusal:
             files.open(read_only=read_only)
         assert "secret" not in str(refusal.value)
 
@@ -207,8 +207,8 @@ def test_an_edit_long_ago_is_noticed_when_it_is_read_and_by_a_check_of_everythin
         for look in (lambda: list(ledger.entries()), lambda: ledger.find([b"2"]), ledger.verify):
             with pytest.raises(LedgerDamaged, match="broken at entry 3"):
                 look()
-        with pytest.raises(LedgerDamaged, match="broken at entry 3"), ledger.turn() as turn:
-            turn.find([b"2"])
+        with pytest.raises(LedgerDamaged, match="broken at entry 3"), ledger.transaction() as transaction:
+            transaction.find([b"2"])
         assert [entry.body for entry in ledger.entries(after=3)] == [b"%d" % number for number in range(3, 9)]
 
 
@@ -271,11 +271,11 @@ def test_rot_is_refused_or_does_no_harm(files: Shelf) -> None:
         (b"a,b\n1,2\n", "is no ledger"),
     ],
 )
-def test_what_is_no_ledger_is_left_alone(files: Shelf, content: bytes, told: str) -> None:
+def test_what_is_no_ledger_is_left_alone(files: Shelf, content: bytes, amount_text: str) -> None:
     path = Path(files.place())
     path.write_bytes(content)
     for read_only in (False, True):
-        with pytest.raises(NotALedger, match=told):
+        with pytest.raises(NotALedger, match=amount_text):
             files.open(read_only=read_only)
     assert path.read_bytes() == content
     assert list(files.folder.iterdir()) == [path]
@@ -309,11 +309,11 @@ def test_a_creation_that_fails_leaves_nothing_or_a_whole_ledger(files: Shelf, po
 
     with pytest.raises(Stop), points.watched(stop):
         files.create()
-    left = {path.name for path in files.folder.rglob("*") if path.is_file()}
+    remaining = {path.name for path in files.folder.rglob("*") if path.is_file()}
     if point == "ledger placed":
-        assert "ledger" in left
+        assert "ledger" in remaining
     else:
-        assert left == set()
+        assert remaining == set()
         files.create().close()
 
 
@@ -392,12 +392,12 @@ def test_a_writer_keeps_no_lock_between_turns_and_its_log_short(files: Shelf) ->
     log = Path(f"{place}-wal")
     with files.create() as ledger:
         for number in range(90):
-            with suppress(KeyError), ledger.turn() as turn:
-                turn.append("note", bytes(200_000))
+            with suppress(KeyError), ledger.transaction() as transaction:
+                transaction.append("note", bytes(200_000))
                 if number % 3 == 0:
                     raise KeyError
-            with ledger.turn() as turn:
-                assert turn.last.seq == ledger.last.seq == number - number // 3
+            with ledger.transaction() as transaction:
+                assert transaction.last.seq == ledger.last.seq == number - number // 3
         assert log.stat().st_size < (PAGES_IN_LOG + 100) * 4_120 < 60 * 200_000
         with closing(sqlite3.connect(place, timeout=0, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")

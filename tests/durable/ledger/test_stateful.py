@@ -47,7 +47,7 @@ class LedgerMachine(RuleBasedStateMachine):
         return b"%d" % self.number
 
     @rule(count=st.integers(1, 3), end=st.sampled_from(["", "raise", "again", *points.TURN]))
-    def turn(self, count: int, end: str) -> None:
+    def transaction(self, count: int, end: str) -> None:
         """A turn that ends well, or is broken off by its block, by a key that is there, or at a named point."""
         bodies, state = [self.fresh() for _ in range(count)], self.fresh()
         if end == "again" and self.line:
@@ -58,10 +58,10 @@ class LedgerMachine(RuleBasedStateMachine):
                 raise Stop
 
         def act() -> None:
-            with points.watched(stop), self.ledger.turn() as turn:
+            with points.watched(stop), self.ledger.transaction() as transaction:
                 for body in bodies:
-                    turn.append("answer", body, body)
-                turn.state = state
+                    transaction.append("answer", body, body)
+                transaction.state = state
                 if end == "raise":
                     raise ZeroDivisionError
 

@@ -47,7 +47,7 @@ def never_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(committees, "trained_alone", refuse)
+    monkeypatch.setattr(committees, "train_one", refuse)
 
 
 @pytest.mark.usefixtures("never_alone")

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from support import brute_force_law, sampler_law, sampler_outcomes
 from support.releases import Forbidden
 
-from pcqr.data.records import InMemory, Persons, Records, counting
-from pcqr.data.records.persons import Weighted
+from pcqr.data.records import GroupedRecords, InMemory, Records, counting
 from pcqr.data.records.predicates import Leaf
+from pcqr.data.records.user_level import Weighted
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.trees import Predicate
@@ -65,8 +65,8 @@ def naive_law(
 ) -> dict[Pattern, float]:
     mass: dict[Pattern, list[float]] = defaultdict(list)
     for prior, labels in syntactic_trees(holds, classes, depth, stop):
-        mistakes = sum(a != b for a, b in zip(labels, y, strict=True))
-        mass[labels].append(prior * math.exp(-eta * mistakes))
+        error_counts = sum(a != b for a, b in zip(labels, y, strict=True))
+        mass[labels].append(prior * math.exp(-eta * error_counts))
     total = math.fsum(itertools.chain.from_iterable(mass.values()))
     return {labels: math.log(math.fsum(parts) / total) for labels, parts in mass.items()}
 
@@ -186,7 +186,7 @@ def test_counts_are_additive_and_do_not_depend_on_blocks(monkeypatch: pytest.Mon
     assert (added.counts.table == whole.counts.table).all()
 
 
-@pytest.mark.parametrize("made", [Weighted, lambda rows: Persons(rows, np.arange(rows.size))])
+@pytest.mark.parametrize("made", [Weighted, lambda rows: GroupedRecords(rows, np.arange(rows.size))])
 def test_a_draw_from_counts_in_parts_of_a_record_has_the_law_of_records(made: Callable[[InMemory], Records]) -> None:
     """Were η not divided by what one record counts at most, it would cost 64 times what is stated."""
     hypotheses = binary(4, 2, 3)

@@ -37,7 +37,7 @@ class Exact:
         self.counts: list[list[int]] = counts.tolist()
         self.holding = [frozenset(np.flatnonzero(column).tolist()) for column in holds.T]
         self.everything: Cells = frozenset(range(holds.shape[0]))
-        self.decay = lru_cache(maxsize=None)(lambda mistakes: (-self.eta * mistakes).exp())
+        self.decay = lru_cache(maxsize=None)(lambda error_counts: (-self.eta * error_counts).exp())
         self.z = lru_cache(maxsize=None)(self._z)
         self.fewest = lru_cache(maxsize=None)(self._fewest)
 
@@ -130,9 +130,9 @@ def test_every_value_equals_the_definition(predicates: int, depth: int, classes:
                     node = Node(tuple(zip(members, signs, strict=True)))
                     cells = frozenset(np.flatnonzero((holds[:, list(members)] == signs).all(axis=1)).tolist())
                     for remaining in range(depth - size + 1):
-                        (mistakes,), (mass,) = function._values([node], remaining)
-                        assert mistakes == exact.fewest(cells, remaining)
-                        value = -Decimal(eta) * int(mistakes) + Decimal(float(mass)).ln()
+                        (error_counts,), (mass,) = function._values([node], remaining)
+                        assert error_counts == exact.fewest(cells, remaining)
+                        value = -Decimal(eta) * int(error_counts) + Decimal(float(mass)).ln()
                         assert abs(value - exact.z(cells, remaining).ln()) < Decimal("1e-13")
                         assert 0 < mass < 1 + 1e-12
                         nodes += 1
@@ -174,10 +174,10 @@ def test_the_bound_holds_where_the_best_tree_has_almost_no_prior_mass() -> None:
         replace(hypotheses, stop=0.95).depth_for(64)
     rows, y = records(holds, tallies)
     counted = hypotheses.count(rows.astype(np.float64), y)
-    (mistakes,), (mass,) = PartitionFunction(counted.counts, MistakeLaw(counted.counts, eta, 0.93))._values(
+    (error_counts,), (mass,) = PartitionFunction(counted.counts, MistakeLaw(counted.counts, eta, 0.93))._values(
         [Node()], depth
     )
-    assert mistakes == 0
+    assert error_counts == 0
     assert -600 < math.log(mass) < -500
     choosers = [Recorder(seed) for seed in range(3)]
     list(hypotheses.draws_from(counted, eta, cast(list[Chooser], choosers)))

@@ -190,7 +190,7 @@ def test_the_result_is_a_guarantee_like_any_other() -> None:
 
 def test_events_are_about_records_and_add_up_with_nothing_else() -> None:
     with pytest.raises(ParameterError, match=r"all about 'replace one record'.*replace one person"):
-        compose([Repeated(Guarantee(0.1, unit=Unit.person(2)), 3)], 1e-6)
+        compose([Repeated(Guarantee(0.1, unit=Unit.user(2)), 3)], 1e-6)
 
 
 def test_approximate_events_keep_their_delta() -> None:

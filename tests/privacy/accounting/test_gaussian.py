@@ -24,8 +24,8 @@ def in_fifty_digits(shift: float, epsilon: float, beside: tuple[float, ...]) -> 
         for signs in product((1, -1), repeat=len(beside)):
             losses = [sign * mpmath.mpf(part) for sign, part in zip(signs, beside, strict=True)]
             at = epsilon - mpmath.fsum(losses)
-            alone = mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * mpmath.ncdf(-mu / 2 - at / mu)
-            total += alone * mpmath.fprod(1 / (1 + mpmath.exp(-loss)) for loss in losses)
+            by_itself = mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * mpmath.ncdf(-mu / 2 - at / mu)
+            total += by_itself * mpmath.fprod(1 / (1 + mpmath.exp(-loss)) for loss in losses)
         return +total
 
 

@@ -58,8 +58,8 @@ def in_many_digits(shift: float, epsilon: float, beside: tuple[float, ...], rang
             weight = mpmath.fprod(1 / (1 + mpmath.exp(-loss)) for loss in losses)
             for chance, loss in ((linears, mpmath.mpf(top)), (1 - linears, mpmath.mpf(top) - ranged)):
                 at = epsilon - mpmath.fsum(losses) - loss
-                alone = mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * mpmath.ncdf(-mu / 2 - at / mu)
-                total += weight * chance * alone
+                by_itself = mpmath.ncdf(mu / 2 - at / mu) - mpmath.exp(at) * mpmath.ncdf(-mu / 2 - at / mu)
+                total += weight * chance * by_itself
         return +total
 
 
@@ -168,9 +168,9 @@ def mean_of_the_most(shift: float, epsilon: float, ranged: float) -> float:
     being what is left of ε, for |e| ≤ r: its mean, by a plain sum.
     """
     noise = np.linspace(-9.0, 9.0, 200_001)
-    left = epsilon - shift * (noise + shift / 2)
-    chosen = (np.exp(ranged / 2) - np.exp(np.clip(left, -ranged, ranged) / 2)) ** 2 / np.expm1(ranged)
-    given_noise = np.where(left < -ranged, -np.expm1(left), chosen)
+    remaining = epsilon - shift * (noise + shift / 2)
+    chosen = (np.exp(ranged / 2) - np.exp(np.clip(remaining, -ranged, ranged) / 2)) ** 2 / np.expm1(ranged)
+    given_noise = np.where(remaining < -ranged, -np.expm1(remaining), chosen)
     return float(np.sum(given_noise * np.exp(-(noise**2) / 2)) * (noise[1] - noise[0]) / math.sqrt(2 * math.pi))
 
 
@@ -229,10 +229,10 @@ def test_more_is_released_and_less_is_kept(
 
 @given(st.floats(0.01, 3.0), st.floats(0.0, 8.0), parts)
 def test_no_range_is_no_release(shift: float, epsilon: float, beside: tuple[float, ...]) -> None:
-    alone = gaussian_delta(shift, epsilon, beside)
-    assert gaussian_delta(shift, epsilon, beside, None) == alone == gaussian_delta(shift, epsilon, beside, 0.0)
+    by_itself = gaussian_delta(shift, epsilon, beside)
+    assert gaussian_delta(shift, epsilon, beside, None) == by_itself == gaussian_delta(shift, epsilon, beside, 0.0)
     for tiny in (1e-300, 1e-13):
-        assert gaussian_delta(shift, epsilon, beside, tiny) == pytest.approx(alone, rel=1e-6, abs=1e-300)
+        assert gaussian_delta(shift, epsilon, beside, tiny) == pytest.approx(by_itself, rel=1e-6, abs=1e-300)
 
 
 def test_far_below_the_smallest_float_and_beyond_the_largest_epsilon() -> None:

@@ -36,13 +36,13 @@ def test_the_width_of_a_block_and_its_exponents(power: int, scale: float) -> Non
     assert table.unit == (Fraction(width) / s) ** power / power
     assert s < 2 * width * BLOCKS_IN_A_SCALE[power]
     if width == 1:
-        assert table.slopes.size == table.curve == 0
+        assert table.gradients.size == table.curve == 0
         return
     assert s >= width * BLOCKS_IN_A_SCALE[power]
-    assert table.slopes.size == table.highs.size
+    assert table.gradients.size == table.highs.size
     for i in range(table.highs.size):
         slope = table.unit if power == GEOMETRIC else 2 * i * table.unit
-        assert 0 <= slope * 2**64 - int(table.slopes[i]) < 1
+        assert 0 <= slope * 2**64 - int(table.gradients[i]) < 1
         assert slope + table.unit < Fraction(1, 2), "the errors of the verdict are counted for this"
     assert 0 <= (power - 1) * table.unit * 2**64 - table.curve < 1
 
@@ -78,7 +78,7 @@ def test_bounds_of_more_bits_hold_too(power: int, scale: float, bits: int, place
 def test_tables_cannot_be_written_to_and_are_made_once() -> None:
     table = blocks(GAUSSIAN, 300.0)
     assert blocks(GAUSSIAN, 300.0) is table
-    for array in (table.lows, table.highs, table.keeps, table.guide, table.slopes):
+    for array in (table.lows, table.highs, table.keeps, table.guide, table.gradients):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 
@@ -102,12 +102,12 @@ def test_a_place_on_the_edge_is_decided_by_further_bits(power: int, scale: float
         u, *later = words_for(cut, bits_of_u(table), further, offset)
         entropy = ScriptedEntropy(*later)
         assert settled_block(table, u, entropy) == expected
-        assert not entropy.left
+        assert not entropy.remaining
     u, *later = words_for(cut, bits_of_u(table), further, 0)
     for last, expected in ((0, block - 1), (2**64 - 1, block)):
         entropy = ScriptedEntropy(*later, last)
         assert settled_block(table, u, entropy) == expected
-        assert not entropy.left, "as far as that word the bits are those of the border"
+        assert not entropy.remaining, "as far as that word the bits are those of the border"
 
 
 def settled_block(table: Blocks, u: int, entropy: ScriptedEntropy) -> int:
@@ -128,12 +128,12 @@ def test_a_verdict_on_the_edge_is_decided_by_further_bits(power: int, scale: flo
         u, *later = words_for(border, bits_of_u(table), further, offset)
         entropy = ScriptedEntropy(*later)
         assert table.settled(attempt(table, u, j), entropy) == expected
-        assert not entropy.left
+        assert not entropy.remaining
     u, *later = words_for(border, bits_of_u(table), further, 0)
     for last, expected in ((0, magnitude), (2**64 - 1, None)):
         entropy = ScriptedEntropy(*later, last)
         assert table.settled(attempt(table, u, j), entropy) == expected
-        assert not entropy.left, "as far as that word the bits are those of the border"
+        assert not entropy.remaining, "as far as that word the bits are those of the border"
 
 
 @pytest.mark.parametrize(("power", "scale"), LAWS)
@@ -182,7 +182,7 @@ def test_a_tiny_scale_needs_a_word_of_all_ones_to_leave_zero() -> None:
     for power in (GEOMETRIC, GAUSSIAN):
         entropy = ScriptedEntropy(2**64 - 1, 2**64 - 1, 2**64 - 2)
         assert blocks(power, 5e-324).settled([2**64 - 1], entropy) == 0
-        assert not entropy.left
+        assert not entropy.remaining
 
 
 def test_magnitudes_are_clamped_to_63_bits(monkeypatch: pytest.MonkeyPatch) -> None:

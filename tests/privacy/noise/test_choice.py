@@ -114,7 +114,7 @@ def test_the_lazy_comparison_asks_for_more_bits_only_when_undecided() -> None:
     for next_word, below in ((0, True), (2**64 - 1, False)):
         entropy = ScriptedEntropy(next_word)
         assert _is_below_exponential(word, -0.5, entropy) is below
-        assert not entropy.left
+        assert not entropy.remaining
     assert _is_below_exponential(word - 1, -0.5, ScriptedEntropy())
     assert not _is_below_exponential(word + 1, -0.5, ScriptedEntropy())
 
@@ -220,4 +220,4 @@ def test_the_lazy_comparison_decides_all_that_its_digits_tell() -> None:
     assert _is_below_exponential(every, -3 * 2.0**-128, ScriptedEntropy(every - 3))
     undecided = ScriptedEntropy(every - 1, 0)
     assert _is_below_exponential(every, -(2.0**-128), undecided)
-    assert not undecided.left
+    assert not undecided.remaining

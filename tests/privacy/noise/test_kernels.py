@@ -35,7 +35,7 @@ def block_of(table: Blocks, place: int) -> int:
 
 def verdict(table: Blocks, place: int, span: int, j: int, bits: int) -> int:
     given = np.uint64(place), np.uint64(span), np.int64(block_of(table, place)), np.uint64(j), bits
-    return int(kernels.verdict(*given, table.lows, table.highs, table.slopes, np.uint64(table.curve)))
+    return int(kernels.verdict(*given, table.lows, table.highs, table.gradients, np.uint64(table.curve)))
 
 
 def sure_block(table: Blocks, u: int) -> int:
@@ -225,7 +225,7 @@ def test_words_are_taken_apart_as_the_note_says(power: int, scale: float) -> Non
 
 def run(table: Blocks, words: Any, drawn: Any = None, form: int = MAGNITUDE) -> tuple[int, int, bool]:
     drawn = np.empty(1, dtype=np.int64) if drawn is None else drawn
-    tables = (table.lows, table.highs, table.keeps, table.guide, table.slopes, table.curve, table.bits)
+    tables = (table.lows, table.highs, table.keeps, table.guide, table.gradients, table.curve, table.bits)
     return cast(Any, kernels.draw)(words, 0, *tables, table.words_an_attempt, form, drawn, 0)  # type: ignore[no-any-return]
 
 
@@ -234,7 +234,7 @@ def test_no_float_takes_part() -> None:
     table = blocks(GAUSSIAN, 1000.0)
     drawn, words = np.zeros(1, dtype=np.int64), np.zeros(2, dtype=np.uint64)
     draw = kernels.draw._jitted()  # type: ignore[attr-defined]  # anew: numba shows no code from its cache
-    draw(*(words, 0, table.lows, table.highs, table.keeps, table.guide), *(table.slopes, 0, 1, 1, 0, drawn, 0))
+    draw(*(words, 0, table.lows, table.highs, table.keeps, table.guide), *(table.gradients, 0, 1, 1, 0, drawn, 0))
     half = njit(lambda integer: integer * 0.5)
     half(1)
     assert "double" in code(half)

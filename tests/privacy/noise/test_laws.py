@@ -220,7 +220,7 @@ def test_the_fast_path_is_the_exact_path(power: int, scale: float, data: st.Data
             continue
         expected.append({MAGNITUDE: magnitude, SIGNED: -magnitude, WITH_COIN: ~magnitude}[form] if coin else magnitude)
     assert drawn[:filled].tolist() == expected
-    assert fast.left == exact.left
+    assert fast.remaining == exact.remaining
 
 
 def test_a_doubtful_attempt_is_settled_and_not_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

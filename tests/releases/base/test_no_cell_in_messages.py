@@ -268,8 +268,8 @@ def test_no_exception_quotes_a_cell_of_a_typed_column(name: str) -> None:
 def test_times_in_a_time_zone_near_the_limits_of_pandas_are_read() -> None:
     found = Schema((Column("a", "date"),)).encode({"a": zoned()})
     assert found[:2, 0].tolist() == [-106752, 0]
-    persons = SubsampleAggregate(entropy=0)
-    error = check_nothing_is_quoted(lambda: persons.fit(X, Y, groups=zoned()))
+    user_level = SubsampleAggregate(entropy=0)
+    error = check_nothing_is_quoted(lambda: user_level.fit(X, Y, groups=zoned()))
     assert error is not None
     assert "ids" not in str(error)  # two persons are too few; their ids could be read
 

@@ -35,10 +35,10 @@ from pcqr import (
 )
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.schema import Column
-from pcqr.errors import FittedAgain, Halted
+from pcqr.errors import Exhausted, FittedAgain
 from pcqr.hypotheses import DecisionTrees, Stumps, Thresholds
 from pcqr.models import PublishedModel
-from pcqr.privacy.unit import PERSON, RECORD
+from pcqr.privacy.unit import RECORD, USER
 from pcqr.release import Account
 
 
@@ -183,9 +183,9 @@ def test_a_score_is_a_number_where_the_release_halts() -> None:
     X, y = steps(6_000)
     release = halting(queries=4).fit(X, y)
     rows, truth = np.linspace(0.6, 0.9, 10)[:, None], np.array([1, 1, 1, 0, *[1] * 6])
-    with pytest.warns(Halted, match="after 4 of 10 rows"):
+    with pytest.warns(Exhausted, match="after 4 of 10 rows"):
         assert release.score(rows, truth) == (3 + 6 / 2) / 10
-    with pytest.warns(Halted, match="after 4 of 10 rows"):
+    with pytest.warns(Exhausted, match="after 4 of 10 rows"):
         assert release.score(rows, truth, sample_weight=[1, 0, 0, 1, 2, *[0] * 5]) == (1 + 2 / 2) / 4
     with pytest.raises(BudgetExhausted):
         release.predict(rows)
@@ -209,10 +209,10 @@ def test_a_score_against_too_few_labels_asks_for_nothing() -> None:
 
 def test_cross_validation_and_searches_end_in_finite_scores() -> None:
     X, y = steps(4_000)
-    with pytest.warns(Halted):
+    with pytest.warns(Exhausted):
         scores = cross_val_score(halting(), X, y, cv=3)
     assert np.isfinite(scores).all()
-    with pytest.warns(Halted):
+    with pytest.warns(Exhausted):
         search = GridSearchCV(halting(), {"queries": [5, 2_000]}, cv=3).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_params_ == {"queries": 2_000}
@@ -287,14 +287,14 @@ def test_a_search_gives_groups_to_the_splitter_alone_unless_they_are_routed(tmp_
     X, y = steps(600)
     learner = SemiPrivateLearner(Stumps(cuts=[0.4]), 4.0)
     assert search(learner).fit(X, y, groups=IDS).best_estimator_.guarantee_.unit == RECORD
-    account = Account.create(tmp_path / "account", 99.0, 1e-3, unit=PERSON)
-    with pytest.raises(ParameterError, match="person"):
+    account = Account.create(tmp_path / "account", 99.0, 1e-3, unit=USER)
+    with pytest.raises(ParameterError, match="user"):
         search(clone(learner).set_params(account=account)).fit(X, y, groups=IDS)
     with sklearn.config_context(enable_metadata_routing=True):
         with pytest.raises(UnsetMetadataPassedError):
             search(learner).fit(X, y, groups=IDS)
         asking = clone(learner).set_fit_request(groups=True)
-        assert search(asking).fit(X, y, groups=IDS).best_estimator_.guarantee_.unit == PERSON
+        assert search(asking).fit(X, y, groups=IDS).best_estimator_.guarantee_.unit == USER
 
 
 # Probabilities in tools of scikit-learn -----------------------------------------------------------------------------

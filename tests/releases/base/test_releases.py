@@ -31,7 +31,7 @@ from pcqr.errors import NothingLearned
 from pcqr.hypotheses import DecisionTrees, Intervals, Stumps, Thresholds
 from pcqr.releases.base.answering import first_batch_cost
 from pcqr.releases.base.inputs import Known
-from pcqr.releases.classifier.rule import least_strength
+from pcqr.releases.classifier.rule import least_n_epsilon
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.subsample.run import StableVotes
 from pcqr.releases.universal.run import UnvPrivCl
@@ -101,7 +101,7 @@ def test_a_spent_budget_says_so_and_keeps_what_was_answered() -> None:
         release.predict(queries)
     halted = caught.value
     assert halted.spent.unstable == 2
-    assert halted.left.unstable == 0
+    assert halted.remaining.unstable == 0
     assert halted.requested == 40 - len(halted.answers)
     assert len(halted.answers) == release.queries_answered_
     for row, answer in enumerate(halted.answers):
@@ -187,10 +187,10 @@ def test_a_preview_spends_nothing_and_is_the_same_before_the_fit(release: Any, m
     cost = fitted.preview(queries)
     assert cost == fitted.preview(queries) == first_batch_cost(plan, queries)
     assert (cost.requested, cost.new, cost.repeated, cost.beyond_plan) == (5, 3, 2, 0)
-    assert cost.left.unstable == fitted.unstable_left_ == plan.vote.sparse_vector.unstable
+    assert cost.remaining.unstable == fitted.unstable_remaining_ == plan.vote.sparse_vector.unstable
     share = plan.prediction.unstable_share
     assert 0 < share < 1
-    if cost.left.unstable >= 3:
+    if cost.remaining.unstable >= 3:
         assert cost.expected_unstable == pytest.approx(3 * share)
         least, most = plan.prediction.unstable_range
         assert cost.unstable_range == pytest.approx((3 * least, 3 * most))
@@ -229,7 +229,7 @@ def test_a_preview_in_paper_mode_knows_the_hard_stop() -> None:
     release = SubsampleAggregate(Thresholds(), epsilon=0.9, queries=50, mode="paper")
     plan = release.plan(10**9, 1)
     cost = first_batch_cost(plan, np.arange(60.0)[:, None])
-    assert cost.left.queries == 50
+    assert cost.remaining.queries == 50
     assert cost.certain == min(50, plan.tested.sparse_vector.unstable)
     assert (cost.is_refused, cost.chance_of_halting, cost.expected_unstable) == (True, 1.0, None)
     assert cost.beyond_plan == 10
@@ -308,9 +308,9 @@ def test_public_points_make_relabelling_cheaper() -> None:
     X, y = steps(5_000)
     public = np.linspace(0, 1, 101)[:, None]
     release = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=0.5, entropy=0).fit(X, y, public=public)
-    alone = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=0.5, entropy=0).fit(X, y)
+    non_reentrant = AgnosticRelease(Thresholds(), epsilon=2.0, inverse_temperature=0.5, entropy=0).fit(X, y)
     assert release.plan_.tested.public == 101
-    assert release.plan_.tested.sampling_rate > alone.plan_.tested.sampling_rate
+    assert release.plan_.tested.sampling_rate > non_reentrant.plan_.tested.sampling_rate
     assert release.answer([0.9]).label == 1
 
 
@@ -360,7 +360,7 @@ def test_threads_that_ask_together_never_get_more_than_the_unstable_answers() ->
     with ThreadPoolExecutor(8) as pool:
         kinds = list(pool.map(ask, queries))
     assert kinds.count("unstable") == 2
-    assert release.unstable_left_ == 0
+    assert release.unstable_remaining_ == 0
     assert pickle.loads(pickle.dumps(release)).queries_answered_ == release.queries_answered_  # noqa: S301
 
 
@@ -411,7 +411,7 @@ def test_several_classes_can_be_declared_with_the_class_or_by_name() -> None:
 def test_where_a_tree_can_learn_nothing_fit_and_plan_say_so_before_anything_is_drawn(labels: int) -> None:
     (X, y), public = steps(2_000), np.arange(0.05, 1.0, 0.1)[:, None]
     asks_nine = DecisionTrees(depth=2, labels=labels)
-    enough = math.ceil(least_strength(9, labels) / 0.1)
+    enough = math.ceil(least_n_epsilon(9, labels) / 0.1)
     SemiPrivateLearner(asks_nine, 0.1).plan(enough, public=public)  # warnings are errors
     told = f"9 predicates and {labels} classes: expect no more than the most common label. Take n ≥ {enough} at"
     with pytest.warns(NothingLearned, match=told):
@@ -469,7 +469,7 @@ def test_noisy_votes_are_those_of_the_peer(kind: Any) -> None:
     with pytest.raises(BudgetExhausted) as theirs:
         peer.predict(queries)
     assert [answer.label for answer in ours.value.answers] == [answer.label for answer in theirs.value.answers]
-    assert (release.queries_answered_, release.unstable_answers_, release.unstable_left_) == (12, 0, None)
+    assert (release.queries_answered_, release.unstable_answers_, release.unstable_remaining_) == (12, 0, None)
     assert release.answer(queries[0]).kind == "repeated"
 
 

@@ -20,7 +20,7 @@ QUESTIONS: dict[str, Callable[[Any], object]] = {
     "predict": lambda estimator: estimator.predict(X),
     "preview": lambda estimator: estimator.preview(X),
     "queries_answered_": lambda estimator: estimator.queries_answered_,
-    "unstable_left_": lambda estimator: estimator.unstable_left_,
+    "unstable_remaining_": lambda estimator: estimator.unstable_remaining_,
 }
 VOTING: list[type[Any]] = [*RELEASES, NoisyMaxAggregate, ConfidentMaxAggregate]
 

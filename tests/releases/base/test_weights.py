@@ -181,8 +181,8 @@ def test_persons_with_weights() -> None:
     weights = GENERATOR.random(3_000)
     for kind in ({"method": "tree", "trees": DecisionTrees(depth=1)}, {"method": "linear"}):
         classifier = made(**kind, class_weight={1: 30, 0: 1})
-        alone = classifier.fit(X, Y, public=PUBLIC, sample_weight=weights)
-        told = outcome(alone)
+        non_reentrant = classifier.fit(X, Y, public=PUBLIC, sample_weight=weights)
+        told = outcome(non_reentrant)
         assert outcome(classifier.fit(X, Y, public=PUBLIC, sample_weight=weights, groups=np.arange(3_000))) == told
     classifier = made(method="tree", trees=DecisionTrees(depth=1), class_weight="balanced")
     fitted = classifier.fit(X, Y, public=PUBLIC, sample_weight=weights, groups=Groups(np.arange(3_000) // 2, rows=2))
@@ -225,7 +225,7 @@ def test_more_rows_than_weights_can_be_added_up_for_are_refused_at_no_cost(
     given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = np.ones(3_000) if given.pop("weighted", False) else None
-    monkeypatch.setattr("pcqr.data.records.persons.MOST_WEIGHTED", 2_999)
+    monkeypatch.setattr("pcqr.data.records.user_level.MOST_WEIGHTED", 2_999)
     classifier = made(method="tree", **given)
     with pytest.raises(DataError, match="at most 2,999 rows with weights"):
         classifier.fit(X, Y, public=PUBLIC, sample_weight=weights)

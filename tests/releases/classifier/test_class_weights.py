@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.data.records import InMemory, Persons
-from pcqr.data.records.persons import WHOLE, Weighted, weighed
+from pcqr.data.records import GroupedRecords, InMemory
+from pcqr.data.records.user_level import WHOLE, Weighted, weighed
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.trees import Predicate
@@ -62,7 +62,7 @@ def test_declared_weights_are_rounded_and_have_a_floor() -> None:
 def test_the_noise_has_the_scale_of_the_plan_times_the_parts_of_a_record(labels: int) -> None:
     """The counts are those of records or persons, with the noise that the same words make: of all labels but one."""
     rows = InMemory(np.arange(300.0), np.repeat(np.arange(labels), 300 // labels), labels)
-    sources = (rows, Weighted(rows, by_row=np.full(300, 0.5)), Persons(rows, np.repeat(np.arange(150), 2)))
+    sources = (rows, Weighted(rows, by_row=np.full(300, 0.5)), GroupedRecords(rows, np.repeat(np.arange(150), 2)))
     stage = ClassCountsStage(5.0, labels)
     for source in sources:
         noise = discrete_laplaces(5.0 * source.whole, labels - 1, SeededEntropy(5))

@@ -18,8 +18,8 @@ from pcqr.data.records import InMemory
 from pcqr.data.records.directions import Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.gradient_sums import GRID
-from pcqr.data.records.persons import weighed
 from pcqr.data.records.predicates import Predicate
+from pcqr.data.records.user_level import weighed
 from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees
@@ -29,8 +29,8 @@ from pcqr.privacy.entropy import SeededEntropy
 from pcqr.privacy.noise import discrete_gaussians
 from pcqr.releases.classifier import descent as linear
 from pcqr.releases.classifier import empirical_bayes as module
-from pcqr.releases.classifier.descent import balanced_weights, descend, noisy_label_counts, shape_of
-from pcqr.releases.classifier.empirical_bayes import EmpiricalBayes, _chances, _slopes, allows_empirical_bayes
+from pcqr.releases.classifier.descent import balanced_weights, dp_gradient_descent, noisy_label_counts, shape_of
+from pcqr.releases.classifier.empirical_bayes import EmpiricalBayes, _chances, _gradients, allows_empirical_bayes
 from pcqr.releases.classifier.plan import ClassCountsStage, LinearStage
 from pcqr.releases.classifier.run import publish
 
@@ -143,11 +143,11 @@ class Plain:
         precision, pull = np.zeros((theta.size, theta.size)), np.zeros(theta.size)
         for at, s, deviation in self.sums:
             u, d = pulls(phi @ at)
-            slopes = phi * (p * u - (1.0 - p) * d)[:, None]
+            gradients = phi * (p * u - (1.0 - p) * d)[:, None]
             J = phi.T @ np.diag(p_prime * (u + d)) @ phi / len(phi)
-            R = np.cov(slopes.T, bias=True) / len(phi) + deviation**2 * np.eye(theta.size)
+            R = np.cov(gradients.T, bias=True) / len(phi) + deviation**2 * np.eye(theta.size)
             precision += J.T @ np.linalg.solve(R, J)
-            pull += J.T @ np.linalg.solve(R, s - slopes.mean(axis=0) + J @ theta)
+            pull += J.T @ np.linalg.solve(R, s - gradients.mean(axis=0) + J @ theta)
         return precision, pull
 
     def posterior(self, precision: Floats, pull: Floats) -> Floats:
@@ -169,8 +169,8 @@ class Plain:
 def noisy_mean(phi: Floats, truth: Floats, at: Floats, deviation: float, seed: int) -> Floats:
     """A mean of slopes at the weights `at` if labels follow `truth`, and noise."""
     p, (u, d) = chances(phi @ truth)[0], pulls(phi @ at)
-    slopes = phi.T @ (p * u - (1.0 - p) * d) / len(phi)
-    return slopes + deviation * np.random.default_rng(seed).normal(size=truth.size)
+    gradients = phi.T @ (p * u - (1.0 - p) * d) / len(phi)
+    return gradients + deviation * np.random.default_rng(seed).normal(size=truth.size)
 
 
 @pytest.mark.parametrize("deviation", [1e-3, 0.01, 0.3])
@@ -238,7 +238,7 @@ def test_chances_and_how_they_change(margins: Floats) -> None:
 
 @given(margins=MARGINS)
 def test_at_these_chances_the_mean_slope_is_0(margins: Floats) -> None:
-    p, (up, down) = _chances(margins)[0], _slopes(margins)
+    p, (up, down) = _chances(margins)[0], _gradients(margins)
     assert np.abs(p * up - (1.0 - p) * down).max() <= 1e-15
     for slope in (up, down):
         assert ((slope >= 0.0) & (slope <= 0.5)).all()
@@ -261,8 +261,8 @@ def test_slopes_are_those_of_the_records() -> None:
     phi = Plain(FEATURES, points).phi
     margins = phi @ theta
     assert margins.min() < -2.0 < 2.0 < margins.max()
-    for label, slopes in ((1, _slopes(margins)[0]), (0, -_slopes(margins)[1])):
-        for place, slope in enumerate(slopes):
+    for label, gradients in ((1, _gradients(margins)[0]), (0, -_gradients(margins)[1])):
+        for place, slope in enumerate(gradients):
             one = InMemory(points[place : place + 1], np.array([label], dtype=np.int8))
             total = one.gradient_sums(FEATURES, M).total(dense, np.zeros((1, 0, 1), dtype=np.int32))[0][0] / (2.0 * M)
             assert phi[place] @ total == pytest.approx(slope, abs=0.002)
@@ -278,7 +278,7 @@ def test_of_many_records_and_little_noise_it_finds_the_labels() -> None:
     public, X = rows_of(600, 6, 1), rows_of(5_000, 6, 2)
     features, y = map_of(public), (X[:, 0] > 0.3).astype(np.int8)
     plan = a_plan(5_000, multiplier=1.0, features=features)
-    found = descend(features, InMemory(X, y), plan, SeededEntropy(0), public=public)
+    found = dp_gradient_descent(features, InMemory(X, y), plan, SeededEntropy(0), public=public)
     fresh = rows_of(2_000, 6, 3)
     assert np.mean(found.predict(fresh) == (fresh[:, 0] > 0.3)) > 0.99
 
@@ -291,7 +291,7 @@ def test_columns_that_say_nothing_are_shrunk_more_than_those_that_do() -> None:
     plan = a_plan(2_000, multiplier=10.0, features=features)
     largest = 2.0 * M * 2_000
     alike = Plain(features, public, adapts=False)
-    found = descend(features, records, plan, SeededEntropy(4), public=public)
+    found = dp_gradient_descent(features, records, plan, SeededEntropy(4), public=public)
     entropy = SeededEntropy(4)
     for _ in range(2):
         at = np.rint(alike.theta * GRID).astype(np.int32)[None]
@@ -301,8 +301,8 @@ def test_columns_that_say_nothing_are_shrunk_more_than_those_that_do() -> None:
         np.array([np.linalg.norm(alike.B[group] @ theta) for group in alike.groups[:-1]])
         for theta in (np.array(found.weights[0]), alike.theta)
     ]
-    left = sizes[0] / sizes[1]
-    assert left[:2].min() > 1.3 * left[2:].max()
+    remaining = sizes[0] / sizes[1]
+    assert remaining[:2].min() > 1.3 * remaining[2:].max()
     assert sizes[0][:2].min() > 3.0 * sizes[0][2:].max()
 
 
@@ -310,9 +310,9 @@ def test_columns_that_say_nothing_are_shrunk_more_than_those_that_do() -> None:
 def test_where_noise_hides_everything_weights_stay_near_0(sums: int) -> None:
     records = some_records(100)
     plan = replace(a_plan(100, sums), scale=2.0**50)
-    found = descend(FEATURES, records, plan, SeededEntropy(1), public=PUBLIC)
+    found = dp_gradient_descent(FEATURES, records, plan, SeededEntropy(1), public=PUBLIC)
     assert 0.0 <= np.abs(found.weights).max() < 0.01
-    little = descend(FEATURES, records, a_plan(100, sums), SeededEntropy(1), public=PUBLIC)
+    little = dp_gradient_descent(FEATURES, records, a_plan(100, sums), SeededEntropy(1), public=PUBLIC)
     assert np.abs(little.weights).max() > 0.1
 
 
@@ -337,7 +337,7 @@ def by_hand(records: InMemory, plan: LinearStage, entropy: SeededEntropy) -> Lin
 def test_a_run_is_a_loop_by_hand_on_the_same_noise(sums: int, multiplier: float) -> None:
     records, plan = some_records(500), a_plan(500, sums, multiplier=multiplier)
     entropies = SeededEntropy(5), SeededEntropy(5)
-    found = descend(FEATURES, records, plan, entropies[0], public=PUBLIC)
+    found = dp_gradient_descent(FEATURES, records, plan, entropies[0], public=PUBLIC)
     assert found == by_hand(records, plan, entropies[1])
     assert entropies[0].bytes(64) == entropies[1].bytes(64), "nothing else is drawn"
 
@@ -345,13 +345,13 @@ def test_a_run_is_a_loop_by_hand_on_the_same_noise(sums: int, multiplier: float)
 def test_a_run_with_plain_sums_and_a_plain_posterior() -> None:
     """No part of it is the library's but vectors and noise."""
     records, plan = some_records(400), a_plan(400, 3)
-    found = descend(FEATURES, records, plan, SeededEntropy(7), public=PUBLIC)
+    found = dp_gradient_descent(FEATURES, records, plan, SeededEntropy(7), public=PUBLIC)
     entropy, plain, phi = SeededEntropy(7), Plain(FEATURES, PUBLIC), Plain(FEATURES, records.X).phi
     for _ in range(plan.steps):
         up, down = pulls(phi @ plain.theta)
-        slopes = np.where(records.y == 1, up, -down) @ phi
+        gradients = np.where(records.y == 1, up, -down) @ phi
         noise = discrete_gaussians(plan.scale, plan.dense, entropy) / (2.0 * M)
-        plain.add((slopes + noise) / 400.0, 3.0 / 400.0)
+        plain.add((gradients + noise) / 400.0, 3.0 / 400.0)
     np.testing.assert_allclose(found.weights[0], plain.theta, atol=0.02 * np.abs(plain.theta).max())
 
 
@@ -375,7 +375,7 @@ def test_every_coordinate_of_every_sum_has_a_draw(sums: int, monkeypatch: pytest
     monkeypatch.setattr(linear, "discrete_gaussians", watched_draws)
     monkeypatch.setattr(EmpiricalBayes, "add", watched_sums)
     records, plan = some_records(200), a_plan(200, sums, multiplier=2.0)
-    descend(FEATURES, records, plan, SeededEntropy(2), public=PUBLIC)
+    dp_gradient_descent(FEATURES, records, plan, SeededEntropy(2), public=PUBLIC)
     assert [noise.size for noise in drawn] == [plan.coordinates] * sums
     assert sum(noise.size for noise in drawn) == plan.draws
     assert len(set(np.concatenate(drawn).tolist())) == plan.draws
@@ -388,9 +388,9 @@ def test_every_coordinate_of_every_sum_has_a_draw(sums: int, monkeypatch: pytest
 
 def test_each_run_begins_anew() -> None:
     records, plan = some_records(300), a_plan(300)
-    first = descend(FEATURES, records, plan, SeededEntropy(3), public=PUBLIC)
-    assert descend(FEATURES, records, plan, SeededEntropy(4), public=PUBLIC) != first
-    assert descend(FEATURES, records, plan, SeededEntropy(3), public=PUBLIC) == first
+    first = dp_gradient_descent(FEATURES, records, plan, SeededEntropy(3), public=PUBLIC)
+    assert dp_gradient_descent(FEATURES, records, plan, SeededEntropy(4), public=PUBLIC) != first
+    assert dp_gradient_descent(FEATURES, records, plan, SeededEntropy(3), public=PUBLIC) == first
 
 
 def test_a_posterior_costs_what_steps_cost() -> None:
@@ -430,7 +430,7 @@ def test_a_run_goes_on_after_weights_that_are_no_numbers(monkeypatch: pytest.Mon
     posterior = EmpiricalBayes(FEATURES, PUBLIC)
     with monkeypatch.context() as patched:
         patched.setattr(module, "inverse", lambda matrix: np.full_like(matrix, np.nan))
-        found = descend(FEATURES, some_records(50), a_plan(50, 3), SeededEntropy(0), public=PUBLIC)
+        found = dp_gradient_descent(FEATURES, some_records(50), a_plan(50, 3), SeededEntropy(0), public=PUBLIC)
         posterior.add(np.full(FEATURES.size, 0.1), 0.01)
     assert not posterior.weights.any()
     assert found.weights == ((0.0,) * FEATURES.size,)
@@ -442,7 +442,7 @@ def test_public_rows_of_another_population_do_no_harm() -> None:
     """Records far from all public rows, of one label: undamped steps would end anywhere."""
     records = InMemory(np.full((400, PUBLIC.shape[1]), 1.5), np.ones(400))
     for seed in range(5):
-        found = descend(FEATURES, records, a_plan(400, multiplier=4.0), SeededEntropy(seed), public=PUBLIC)
+        found = dp_gradient_descent(FEATURES, records, a_plan(400, multiplier=4.0), SeededEntropy(seed), public=PUBLIC)
         assert found.predict(records.X).all()
 
 
@@ -471,7 +471,7 @@ def test_a_linear_classifier_is_the_same_wherever_public_rows_and_records_lie() 
     some, plan, found = some_records(120), a_plan(120), []
     for offset in range(4):
         records = InMemory(at_offset(some.X, 2 * offset + 1), some.y)
-        found.append(descend(FEATURES, records, plan, SeededEntropy(1), public=at_offset(PUBLIC, offset)))
+        found.append(dp_gradient_descent(FEATURES, records, plan, SeededEntropy(1), public=at_offset(PUBLIC, offset)))
     assert all(each == found[0] for each in found)
 
 
@@ -483,15 +483,15 @@ def test_a_linear_classifier_is_the_same_wherever_public_rows_and_records_lie() 
 def test_empirical_bayes_needs_public_rows_as_the_map_was_made_of(public: Floats | None) -> None:
     told = "public must be public rows of 4 columns, as the map was made of"
     with pytest.raises(ParameterError, match=told):
-        descend(FEATURES, some_records(50), a_plan(50), Forbidden(), public=public)
+        dp_gradient_descent(FEATURES, some_records(50), a_plan(50), Forbidden(), public=public)
     with pytest.raises(ParameterError, match=told):
         EmpiricalBayes(FEATURES, public)
 
 
 def test_steps_do_without_public_rows() -> None:
     records, steps = some_records(50), some_steps(50)
-    expected = descend(FEATURES, records, steps, SeededEntropy(0))
-    assert descend(FEATURES, records, steps, SeededEntropy(0), public=PUBLIC) == expected
+    expected = dp_gradient_descent(FEATURES, records, steps, SeededEntropy(0))
+    assert dp_gradient_descent(FEATURES, records, steps, SeededEntropy(0), public=PUBLIC) == expected
 
 
 DENSE = FEATURES.dense
@@ -517,7 +517,7 @@ def test_other_maps_have_no_empirical_bayes(features: FeatureMap) -> None:
         EmpiricalBayes(features, PUBLIC)
     if features.ferns is None:
         with pytest.raises(ParameterError, match="features must be a feature map of predicates, seen through public"):
-            descend(features, some_records(50), a_plan(50, features=features), Forbidden(), public=PUBLIC)
+            dp_gradient_descent(features, some_records(50), a_plan(50, features=features), Forbidden(), public=PUBLIC)
 
 
 def wide_map(size: int) -> FeatureMap:
@@ -572,11 +572,13 @@ def test_weights_of_labels_move_probabilities_by_their_odds() -> None:
     """The weighted sums are read as such: what is undone is near the probabilities of records without weights."""
     records = some_records(20_000)
     plan = a_plan(20_000, 2, multiplier=0.01)
-    plain = descend(FEATURES, records, plan, SeededEntropy(0), public=PUBLIC)
+    plain = dp_gradient_descent(FEATURES, records, plan, SeededEntropy(0), public=PUBLIC)
     rows = rows_of(500, 4, 9)
     wanted = plain.predict_proba(rows)
     for by_label in ((64, 16), (16, 64)):
-        found = descend(FEATURES, weighed(records, by_label), plan, SeededEntropy(0), public=PUBLIC).predict_proba(rows)
+        found = dp_gradient_descent(
+            FEATURES, weighed(records, by_label), plan, SeededEntropy(0), public=PUBLIC
+        ).predict_proba(rows)
         undone = found / np.array(by_label)
         undone /= undone.sum(axis=1, keepdims=True)
         assert np.abs(undone - wanted).mean() < 0.06 < np.abs(found - wanted).mean()
@@ -615,4 +617,4 @@ def test_a_run_says_that_weights_are_balanced() -> None:
     noisy = noisy_label_counts(records, counts, entropy)
     assert noisy[1] != records.label_counts()[1]
     source = weighed(records, balanced_weights(noisy, 50.0))
-    assert run == descend(FEATURES, source, plan, entropy, public=PUBLIC, is_balanced=True)
+    assert run == dp_gradient_descent(FEATURES, source, plan, entropy, public=PUBLIC, is_balanced=True)

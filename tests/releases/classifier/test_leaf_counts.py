@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcqr.data.records import InMemory, Persons
+from pcqr.data.records import GroupedRecords, InMemory
 from pcqr.data.records.predicates import leaves_of
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
@@ -49,7 +49,7 @@ def test_a_replaced_record_moves_two_counts_by_one_each() -> None:
 def test_the_noise_has_the_scale_of_the_plan_times_the_parts_of_a_record() -> None:
     """The tree is what follows from the counts and the noise that the same words make. Counts of 0 have noise, too."""
     stage, rows = LeafCountsStage(8.0), records()
-    people = Persons(rows, np.repeat(np.arange(150), 2))
+    people = GroupedRecords(rows, np.repeat(np.arange(150), 2))
     alike = InMemory(np.ones((5, 1)), np.ones(5, dtype=int))
     assert np.count_nonzero(alike.leaf_counts(TREE.root)) == 1
     for source in (rows, people, alike):
@@ -128,7 +128,7 @@ def test_what_is_published_is_the_simplified_tree_with_shares() -> None:
     ],
 )
 def test_plans_that_cannot_be_run_are_refused_before_anything_is_drawn(stage: Stage, word: str) -> None:
-    people = Persons(records(), np.repeat(np.arange(150), 2))
+    people = GroupedRecords(records(), np.repeat(np.arange(150), 2))
     if not word:
         assert publish(stage, TREES, people, SeededEntropy(1))
         return

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.releases import Forbidden
 
 from pcqr import Groups, PrivateClassifier, Schema
-from pcqr.data.records import InMemory, Persons
+from pcqr.data.records import GroupedRecords, InMemory
 from pcqr.data.records.in_memory import RawRecords
 from pcqr.data.schema import Column
 from pcqr.data.schema.raw import TYPES_ARE_PUBLIC
@@ -362,7 +362,7 @@ def test_of_persons_one_row_of_each_is_asked(rows: int, is_array: bool, monkeypa
     assert private_classifier.BOUGHT_OF_PERSONS in guarantee.steps
     assert guarantee.within(3.0, 1e-6)
     planned = PrivateClassifier(3.0, method="tree", types=None if is_array else TYPES).plan(
-        2_000, 3 if is_array else None, persons=True
+        2_000, 3 if is_array else None, user_level=True
     )
     assert planned.stage == classifier.plan_.stage
     assert planned.guarantee.steps == guarantee.steps
@@ -379,21 +379,21 @@ def test_all_rows_of_persons_are_read_by_what_was_bought(monkeypatch: pytest.Mon
     monkeypatch.setattr(private_classifier, "private_schema", lambda *_: SHOWN)
     monkeypatch.setattr(private_classifier, "publish_weighed", published)
     PrivateClassifier(3.0, method="tree", entropy=0).fit(FRAME, Y, groups=IDS)
-    (persons,) = taken
-    assert isinstance(persons, Persons)
-    rows = persons.part(np.arange(2_000))
+    (user_level,) = taken
+    assert isinstance(user_level, GroupedRecords)
+    rows = user_level.part(np.arange(2_000))
     order = np.argsort(IDS, kind="stable")
     assert np.array_equal(rows.X, SHOWN.encode(FRAME)[order])
     assert np.array_equal(rows.y, Y[order])
 
 
 def test_persons_of_one_row_get_what_is_bought_of_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Persons, "one_row_each", lambda self, _: np.arange(self.size))  # no coin is tossed
+    monkeypatch.setattr(GroupedRecords, "one_row_each", lambda self, _: np.arange(self.size))  # no coin is tossed
     records = PrivateClassifier(1.0, entropy=0).fit(FRAME, Y)
-    persons = PrivateClassifier(1.0, entropy=0).fit(FRAME, Y, groups=np.arange(6_000)[::-1])
-    assert records.schema_ == persons.schema_
-    assert records.hypothesis_.to_json() == persons.hypothesis_.to_json()
-    assert records.plan_.stage == persons.plan_.stage
+    user_level = PrivateClassifier(1.0, entropy=0).fit(FRAME, Y, groups=np.arange(6_000)[::-1])
+    assert records.schema_ == user_level.schema_
+    assert records.hypothesis_.to_json() == user_level.hypothesis_.to_json()
+    assert records.plan_.stage == user_level.plan_.stage
 
 
 def test_persons_below_the_limit_get_the_grid() -> None:

@@ -56,7 +56,7 @@ def in_memory() -> tuple[dict[str, Any], list[str]]:
     ],
     ids=lambda estimator: f"{type(estimator).__name__} {getattr(estimator, 'method', '')}",
 )
-@pytest.mark.filterwarnings("ignore::pcqr.errors.UnansweredWarning", "ignore::pcqr.errors.Halted")
+@pytest.mark.filterwarnings("ignore::pcqr.errors.UnansweredWarning", "ignore::pcqr.errors.Exhausted")
 def test_the_release_is_the_same_to_the_last_bit(folder: Path, estimator: Any) -> None:
     asked = {"x": np.linspace(-2, 2, 15), "kind": ["a", "b", "c"] * 5}
     found = []

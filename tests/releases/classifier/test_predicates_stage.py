@@ -72,8 +72,8 @@ def test_together_they_cost_about_the_square_root_of_a_sum_of_squares() -> None:
     assert stated.proof == "predicates"
     assert stated.rho is None
     mu = math.sqrt(18 * (GAUSSIAN_OF_RANGE * 0.005) ** 2 + 12 / 100.0**2 + 4 / 60.0**2)
-    left = 1e-6 - STAGE.failure
-    by_hand = fine_gaussian_epsilon(mu, left, 60.0 * 2**20, 16, (2 * STAGE.failure,))
+    remaining = 1e-6 - STAGE.failure
+    by_hand = fine_gaussian_epsilon(mu, remaining, 60.0 * 2**20, 16, (2 * STAGE.failure,))
     assert stated.epsilon == pytest.approx(by_hand, rel=1e-6)
     cuts_alone = replace(STAGE, categorical=0, counts=None, categories=None, threshold=None)
     assert account(cuts_alone, CONTEXT, 1e-6).rho == pytest.approx(18 * 0.02**2 / 8)
@@ -164,6 +164,6 @@ def test_the_share_is_that_of_the_recipe() -> None:
     assert isinstance(plan.stages, Sequence)
     recipe = predicates_recipe(30_000, 1.0)
     assert recipe is not None
-    share = math.sqrt(1.0 - recipe.left(has_texts=False) ** 2)
+    share = math.sqrt(1.0 - recipe.remaining(has_texts=False) ** 2)
     (first, *_) = plan.stages.steps(CONTEXT)
     assert first.endswith(f"7 each, for {100 * share:.0f} % of the Gaussian-DP parameter μ")

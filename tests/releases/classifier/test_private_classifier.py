@@ -20,7 +20,7 @@ from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.privacy.composition import Branch, Sequence, Stage, parts_of
 from pcqr.releases.classifier import estimator as private_classifier
 from pcqr.releases.classifier.plan import ComparisonStage, LeafCountsStage, LinearStage, PredicatesStage
-from pcqr.releases.classifier.rule import least_strength
+from pcqr.releases.classifier.rule import least_n_epsilon
 from pcqr.releases.protocol.stages import DrawStage
 
 KINDS = {"DecisionTree": "tree", "LinearClassifier": "linear"}
@@ -65,8 +65,8 @@ def kinds(stage: Stage) -> list[type[Stage]]:
 def test_auto_says_what_it_chose() -> None:
     X, y = unclear(2_000)
     public, _ = table(400, seed=1)
-    alone = PrivateClassifier(1.4, entropy=0).fit(X, y, public=public)
-    assert (alone.method_, kinds(alone.plan_.stage)) == ("tree", [DrawStage, LeafCountsStage])
+    non_reentrant = PrivateClassifier(1.4, entropy=0).fit(X, y, public=public)
+    assert (non_reentrant.method_, kinds(non_reentrant.plan_.stage)) == ("tree", [DrawStage, LeafCountsStage])
     made = [PrivateClassifier(1.6, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95)]
     for both in made:
         assert both.method_ == "linear"
@@ -160,15 +160,15 @@ def test_a_linear_classifier_has_ferns_where_there_is_enough_to_learn() -> None:
     fresh, _ = table(1_000, seed=2)
     truth = (fresh[:, 0] > 0.5) ^ (fresh[:, 1] > 0.5)
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
-    alone, together = (
+    non_reentrant, together = (
         PrivateClassifier(epsilon, method="linear", entropy=0).fit(X, y, public=table(300, seed=1)[0])
         for epsilon in (2.0, 4.0)
     )
-    assert isinstance(alone.plan_.stage, LinearStage)
+    assert isinstance(non_reentrant.plan_.stage, LinearStage)
     assert isinstance(together.plan_.stage, LinearStage)
-    assert alone.plan_.stage.ferns == 0
+    assert non_reentrant.plan_.stage.ferns == 0
     assert together.hypothesis_.feature_map.count > 0  # type: ignore[attr-defined]
-    assert (alone.predict(fresh) == truth).mean() < 0.6, "no column says anything by itself"
+    assert (non_reentrant.predict(fresh) == truth).mean() < 0.6, "no column says anything by itself"
     assert (together.predict(fresh) == truth).mean() > 0.85
 
 
@@ -315,7 +315,7 @@ def test_where_nothing_can_be_learned_fit_and_plan_say_so_before_anything_is_dra
     names, public = tuple(range(classes)), table(300, seed=1)[0]
     made = PrivateClassifier(0.1, method=method, classes=names)
     predicates = getattr(made.dry_run(600, public).hypotheses, "predicates", None)
-    enough = math.ceil(least_strength(len(predicates or ()), classes) / 0.1)
+    enough = math.ceil(least_n_epsilon(len(predicates or ()), classes) / 0.1)
     assert made.dry_run(enough, public).shortfall is None
     made.plan(enough, public=public)  # warnings are errors
 
@@ -333,6 +333,6 @@ def test_dense_features_count_as_many_as_their_directions() -> None:
     public = np.random.default_rng(0).normal(size=(400, 120))
     classifier = PrivateClassifier(0.1)
     size = classifier.dry_run(600, public).maps["dense"].size
-    enough = math.ceil(least_strength(size, 2) / 0.1)
+    enough = math.ceil(least_n_epsilon(size, 2) / 0.1)
     assert classifier.dry_run(enough, public).shortfall is None
     assert f"{size} predicates" in str(classifier.dry_run(enough - 1, public).shortfall)

@@ -52,9 +52,9 @@ def test_what_may_be_bought_at_most_is_a_function_of_the_recipe(size: int) -> No
     assert len(job.categories) == MOST_CATEGORIES
     assert (purchase.numeric, purchase.categorical) == (2, 1)
     squares = recipe.cuts**2 + recipe.counts**2
-    assert purchase.left == pytest.approx(math.sqrt(1.0 - squares - recipe.categories**2))
-    assert replace_columns(purchase, "numeric").left == pytest.approx(math.sqrt(1.0 - squares))
-    assert replace_columns(purchase, "categorical").left == pytest.approx(math.sqrt(1.0 - recipe.categories**2))
+    assert purchase.remaining == pytest.approx(math.sqrt(1.0 - squares - recipe.categories**2))
+    assert replace_columns(purchase, "numeric").remaining == pytest.approx(math.sqrt(1.0 - squares))
+    assert replace_columns(purchase, "categorical").remaining == pytest.approx(math.sqrt(1.0 - recipe.categories**2))
 
 
 def replace_columns(purchase: Purchase, kind: str) -> Purchase:

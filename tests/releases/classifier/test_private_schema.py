@@ -260,11 +260,11 @@ class Coins(Entropy):
     is_private = False
 
     def __init__(self, coins: Sequence[int]) -> None:
-        self.left = bytes(coins)
+        self.remaining = bytes(coins)
 
     def bytes(self, count: int) -> bytes:
-        assert count <= len(self.left)
-        drawn, self.left = self.left[:count], self.left[count:]
+        assert count <= len(self.remaining)
+        drawn, self.remaining = self.remaining[:count], self.remaining[count:]
         return drawn
 
 
@@ -292,7 +292,7 @@ def test_every_row_has_one_coin_whatever_the_cells_and_the_blocks(monkeypatch: p
                 coins = Coins([share - is_kept for is_kept in are_kept] + [0] * 5)
                 found = predicates._places("x", OneColumn(cells, before), stage, coins)
                 assert found.tolist() == places(np.array(expected)).tolist()
-                assert coins.left == b"", "one word, however the rows are split"
+                assert coins.remaining == b"", "one word, however the rows are split"
 
 
 def deciding(table: RawTable, stage: PredicatesStage) -> dict[str, NDArray[np.int64]]:

@@ -31,7 +31,7 @@ from pcqr.releases.classifier.rule import (
     Choice,
     Construction,
     choose,
-    least_strength,
+    least_n_epsilon,
     rarest_for,
     trees_for,
 )
@@ -119,7 +119,7 @@ def test_at_the_least_strength_a_predicate_that_gains_a_quarter_is_as_likely_as_
     columns = np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 0, 0, 1, 1]], float)
     y, gaining = [0, 0, 0, 1, 0, 1, 1, 1], (0, 0, 0, 0, 1, 1, 1, 1)
     trees = DecisionTrees(depth=1, predicates=tuple(Predicate(j, 0.5) for j in range(predicates)))
-    inverse_temperature = least_strength(predicates, 2) / (2 * len(y))  # η = ε/2
+    inverse_temperature = least_n_epsilon(predicates, 2) / (2 * len(y))  # η = ε/2
     law = sampler_law(trees, columns[:predicates].T, y, inverse_temperature)
     labels = math.exp(law[(0,) * 8]) + math.exp(law[(1,) * 8])
     assert math.exp(law[gaining]) == pytest.approx(labels, rel=1e-9)
@@ -268,10 +268,10 @@ def test_a_tree_and_the_counts_at_its_leaves_use_up_epsilon_and_no_delta(
     assert isinstance(draw, DrawStage)
     assert isinstance(counts, LeafCountsStage)
     context = Context(trees, records, 1)
-    alone = [account(stage, context).epsilon for stage in (draw, counts)]
-    assert alone == [pytest.approx((1.0 - LEAF_SHARE) * epsilon), pytest.approx(LEAF_SHARE * epsilon)]
-    assert alone[1] <= LEAF_SHARE * epsilon
-    assert math.fsum(alone) <= plan.guarantee.epsilon <= epsilon
+    non_reentrant = [account(stage, context).epsilon for stage in (draw, counts)]
+    assert non_reentrant == [pytest.approx((1.0 - LEAF_SHARE) * epsilon), pytest.approx(LEAF_SHARE * epsilon)]
+    assert non_reentrant[1] <= LEAF_SHARE * epsilon
+    assert math.fsum(non_reentrant) <= plan.guarantee.epsilon <= epsilon
     assert plan.guarantee.epsilon > (1.0 - 1e-11) * epsilon
     assert (plan.guarantee.delta, plan.guarantee.proof) == (0.0, "leaf_counts")
     assert plan.guarantee.steps[-1] == f"noisy counts at its leaves: 2/b, b = {counts.scale:.6g}"
@@ -290,8 +290,10 @@ def test_the_tree_of_pilots_has_its_share_of_epsilon() -> None:
 @pytest.mark.parametrize("classes", [2, 5])
 def test_beside_a_tree_every_map_has_room_for_it(classes: int) -> None:
     for records in (3_000, 30_000, 150_000):
-        beside, alone = (planned(records, method, classes=classes).stage for method in CHOICES if method != "tree")
-        for with_tree, without in zip(parts(beside), parts(alone), strict=True):
+        beside, non_reentrant = (
+            planned(records, method, classes=classes).stage for method in CHOICES if method != "tree"
+        )
+        for with_tree, without in zip(parts(beside), parts(non_reentrant), strict=True):
             assert with_tree.dense >= without.dense
             width = len(linear_predicates(rarest_for(records, 1.0), records, PUBLIC, None))
             assert with_tree.dense == max(width + classes, without.dense)
@@ -328,8 +330,8 @@ def test_what_is_refused() -> None:
 
 
 def test_a_tree_alone_needs_neither_maps_nor_delta() -> None:
-    alone = plan_published(request(delta=0.0), "tree")
-    assert alone.guarantee.is_pure
-    assert alone == plan_published(request(delta=0.0), "tree", MAPS)
+    non_reentrant = plan_published(request(delta=0.0), "tree")
+    assert non_reentrant.guarantee.is_pure
+    assert non_reentrant == plan_published(request(delta=0.0), "tree", MAPS)
     with pytest.raises(ParameterError, match="delta"):
         plan_published(request(delta=0.0), "linear", MAPS)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from support.releases import Forbidden
 from support.stages import stage_on
 
-from pcqr.data.records import InMemory, Persons, Records
+from pcqr.data.records import GroupedRecords, InMemory, Records
 from pcqr.data.records.arrays import Points
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Leaf, Predicate, Split
@@ -27,7 +27,7 @@ from pcqr.privacy.entropy import SeededEntropy
 from pcqr.privacy.noise import discrete_gaussian
 from pcqr.progress import Progress, reporting
 from pcqr.releases.classifier import run as module
-from pcqr.releases.classifier.descent import descend
+from pcqr.releases.classifier.descent import dp_gradient_descent
 from pcqr.releases.classifier.plan import LARGEST_TERM, ComparisonStage, LinearStage, MapName
 from pcqr.releases.classifier.run import most_coordinates, publish
 from pcqr.releases.protocol.stages import DrawStage
@@ -52,7 +52,7 @@ def crossed(count: int = N) -> InMemory:
     return InMemory(X, (X[:, 0] * X[:, 1] > 0).astype(np.int8))
 
 
-def alone(count: int = N) -> InMemory:
+def non_reentrant(count: int = N) -> InMemory:
     X = np.random.default_rng(3).normal(size=(count, 2))
     return InMemory(X, (X[:, 0] > 0).astype(np.int8))
 
@@ -108,7 +108,7 @@ def in_parts(stage: Sequence, records: InMemory, seed: int) -> tuple[int, Linear
     def trained(linear: Stage) -> LinearClassifier:
         assert isinstance(linear, LinearStage)
         features = maps[linear.features]
-        return descend(features, records, replace(linear, dense=features.size), entropy)
+        return dp_gradient_descent(features, records, replace(linear, dense=features.size), entropy)
 
     pilots = [trained(pilot) for pilot in before]
     wrong = [int((pilot.predict(records.X) != records.y).sum()) for pilot in pilots]
@@ -138,7 +138,7 @@ def test_the_tree_beside_every_linear_classifier_is_the_one_that_was_drawn(monke
 
     def watched(features: FeatureMap, *given: Any, **named: Any) -> LinearClassifier:
         seen.append(features)
-        return descend(features, *given, **named)
+        return dp_gradient_descent(features, *given, **named)
 
     drawn: list[DecisionTree] = []
 
@@ -154,7 +154,7 @@ def test_the_tree_beside_every_linear_classifier_is_the_one_that_was_drawn(monke
     assert found.feature_map == seen[-1]
 
 
-@pytest.mark.parametrize("records", [crossed(4_000), alone(4_000)], ids=["crossed", "alone"])
+@pytest.mark.parametrize("records", [crossed(4_000), non_reentrant(4_000)], ids=["crossed", "alone"])
 def test_what_columns_do_together_decides(records: InMemory) -> None:
     is_crossed = bool((records.y == (records.X[:, 0] * records.X[:, 1] > 0)).all())
     found = run(piloted(4_000, 0.5, lead=400), records)
@@ -203,7 +203,7 @@ def test_an_option_may_be_a_sequence_and_a_branch_may_be_nested() -> None:
             discrete_gaussian(10.0 * M, entropy)
             continue
         planned = replace(second if name == "mostly ferns" else first, steps=steps)
-        by_hand.append(descend(MAPS[planned.features], crossed(), planned, entropy))
+        by_hand.append(dp_gradient_descent(MAPS[planned.features], crossed(), planned, entropy))
     assert run(stage, crossed(), 3) == by_hand[-1]
     back = Sequence((first, second, compare, second, first, replace(compare, lead=N), inner))
     assert run(back, crossed(), 3).feature_map == PLAIN, "the latest comparison decides"
@@ -219,7 +219,7 @@ def opposites() -> list[LinearClassifier]:
 
 
 def lead_of(records: Records, pilots: list[LinearClassifier]) -> int:
-    first, second = map(int, records.mistakes(pilots))
+    first, second = map(int, records.error_counts(pilots))
     return M * (first - second) // records.whole
 
 
@@ -234,18 +234,18 @@ def test_a_neighbour_moves_the_lead_by_two_records_at_most() -> None:
     assert len(moved) > 1
 
 
-def persons(rows: NDArray[np.float64], y: NDArray[np.int8], whose: NDArray[np.int64]) -> Persons:
-    return Persons(InMemory(rows, y), whose, 3)
+def user_level(rows: NDArray[np.float64], y: NDArray[np.int8], whose: NDArray[np.int64]) -> GroupedRecords:
+    return GroupedRecords(InMemory(rows, y), whose, 3)
 
 
 def test_nor_does_a_person_who_replaces_all_of_their_rows() -> None:
     table, whose = crossed(600), np.arange(600) // 3
-    before = persons(table.X, table.y, whose)
+    before = user_level(table.X, table.y, whose)
     pilots, moved = opposites(), set()
     for i in range(0, 200, 9):
         X, y = table.X.copy(), table.y.copy()
         X[whose == i], y[whose == i] = -X[whose == i], 1 - y[whose == i]
-        moved.add(abs(lead_of(persons(X, y, whose), pilots) - lead_of(before, pilots)))
+        moved.add(abs(lead_of(user_level(X, y, whose), pilots) - lead_of(before, pilots)))
     assert M < max(moved) <= 2 * M
     assert len(moved) > 1
 
@@ -257,14 +257,14 @@ def test_persons_of_one_row_are_compared_as_records_are() -> None:
     lead, _ = in_parts(stage, records, 5)
     for limit in (lead // M, lead // M + 1):
         at = with_lead(stage, limit)
-        assert run(at, Persons(records, np.arange(N)), 5) == run(at, records, 5)
+        assert run(at, GroupedRecords(records, np.arange(N)), 5) == run(at, records, 5)
 
 
 # What is drawn is what was planned ------------------------------------------------------------------------------------
 
 
 class Watch:
-    """Stands in for `sspp`, `descend` and noise, and keeps what they are asked for."""
+    """Stands in for `sspp`, `dp_gradient_descent` and noise, and keeps what they are asked for."""
 
     def __init__(self, noise: int = 0, tree: DecisionTree | None = None) -> None:
         self.tree = DecisionTree(Leaf(0), 2) if tree is None else tree
@@ -279,7 +279,9 @@ class Watch:
         self.drawn.append((members, stage))
         return self.tree
 
-    def descend(self, features: FeatureMap, records: Any, stage: LinearStage, _: Any, **named: Any) -> LinearClassifier:
+    def dp_gradient_descent(
+        self, features: FeatureMap, records: Any, stage: LinearStage, _: Any, **named: Any
+    ) -> LinearClassifier:
         assert named["public"] is PUBLIC
         _are_all(records)
         self.descended.append((features, stage))
@@ -329,7 +331,7 @@ def test_a_tree_and_the_linear_classifier_beside_it_are_made_as_planned(monkeypa
     doubled = DecisionTree(Split(Predicate(0, 0.5), ROOT, ROOT), 2)
     watch = Watch(tree=doubled)
     monkeypatch.setattr(module, "sspp", watch.sspp)
-    monkeypatch.setattr(module, "descend", watch.descend)
+    monkeypatch.setattr(module, "descend", watch.dp_gradient_descent)
     linear = replace(linears(N, (9, 11), 5.0, whitening=0.4)[0], dense=most_coordinates(PLAIN) + 3)
     publish(Sequence((DrawStage(0.01), linear)), TREES, TABLE, SeededEntropy(0), maps=MAPS, public=PUBLIC)
     assert watch.drawn == [(TREES, DrawStage(0.01))]
@@ -350,13 +352,13 @@ def test_a_draw_is_at_its_own_temperature_wherever_it_stands(monkeypatch: pytest
     ):
         watch = Watch()
         monkeypatch.setattr(module, "sspp", watch.sspp)
-        monkeypatch.setattr(module, "descend", watch.descend)
+        monkeypatch.setattr(module, "descend", watch.dp_gradient_descent)
         publish(stage, TREES, TABLE, SeededEntropy(0), maps=MAPS, public=PUBLIC)
         assert watch.drawn == [(TREES, draw) for draw in drawn]
 
 
 def test_a_draw_alone_is_from_the_class_at_its_temperature() -> None:
-    table = alone(200)
+    table = non_reentrant(200)
     X = InMemory(table.X[:, :1], table.y)
     stumps = Stumps(cuts=[0.0, 0.5])
     expected = sspp(stumps, X, None, DrawStage(0.7), SeededEntropy(4))

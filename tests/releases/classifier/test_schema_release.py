@@ -15,7 +15,7 @@ from pcqr.datasets import write_table
 from pcqr.errors import AccountExhausted, DataError, InfeasiblePlan, ParameterError, PcqrError, WeakGuarantee
 from pcqr.hypotheses import DecisionTrees
 from pcqr.models import PublishedModel
-from pcqr.privacy.unit import PERSON
+from pcqr.privacy.unit import USER
 from pcqr.release import Account
 from pcqr.releases.classifier import schema_release as module
 from pcqr.releases.classifier.predicates import plan_private_schema
@@ -147,16 +147,16 @@ def test_it_is_known_whether_anything_was_spent(account: Account, monkeypatch: p
 
 
 def test_an_account_of_persons_is_not_charged_for_records(home: Path) -> None:  # noqa: ARG001
-    persons = Account.create("persons", epsilon=5.0, delta=1e-5, unit=PERSON)
+    user_level = Account.create("persons", epsilon=5.0, delta=1e-5, unit=USER)
     with pytest.raises(ParameterError, match="about the account's unit"):
-        Schema.private(TABLE, 1.0, account=persons)
-    assert not persons.charges
+        Schema.private(TABLE, 1.0, account=user_level)
+    assert not user_level.charges
 
 
 def test_of_persons_one_row_of_each_is_asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
     """Somebody has all rows of one age and job. In no output are more than one of them."""
     ids = np.where(TABLE["job"] == "cook", 0, np.arange(N))
-    persons = np.unique(ids).size
+    user_level = np.unique(ids).size
     shipped, seen = module.__dict__["drawn_schema"], []
 
     def drawn(table: Any, *others: Any) -> Any:
@@ -164,19 +164,19 @@ def test_of_persons_one_row_of_each_is_asked(home: Path, monkeypatch: pytest.Mon
         return shipped(table, *others)
 
     monkeypatch.setattr(module, "drawn_schema", drawn)
-    account = Account.create("persons", epsilon=5.0, delta=1e-5, unit=PERSON)
+    account = Account.create("persons", epsilon=5.0, delta=1e-5, unit=USER)
     schema = Schema.private(TABLE, 1.0, groups=ids, account=account)
     (asked,) = seen
     (texts,) = asked.texts(["job"])
     jobs = [texts["job"].texts[place] for place in texts["job"].places]
-    assert (asked.size, jobs.count("cook")) == (persons, 1)
+    assert (asked.size, jobs.count("cook")) == (user_level, 1)
     assert schema.columns[1].categories == ("nurse",)
     guarantee = schema.guarantee
     assert guarantee is not None
-    assert guarantee.unit == PERSON
+    assert guarantee.unit == USER
     assert any("one row of each is chosen by a secret coin" in step for step in guarantee.steps)
     assert schema.cost[0].endswith("for persons, all rows of one together")
-    assert account.charges[0].facts == {"records": persons}
+    assert account.charges[0].facts == {"records": user_level}
     records = Account.create("records", epsilon=5.0, delta=1e-5)
     with pytest.raises(ParameterError, match="about the account's unit"):
         Schema.private(TABLE, 1.0, groups=ids, account=records)
@@ -188,7 +188,7 @@ def test_files_keep_whom_a_schema_protects(tmp_path: Path) -> None:
     schema.to_json(tmp_path / "s.json")
     again = Schema.from_json(tmp_path / "s.json")
     assert again.guarantee is not None
-    assert again.guarantee.unit == PERSON
+    assert again.guarantee.unit == USER
     assert again.cost == schema.cost
 
 
@@ -268,7 +268,7 @@ def test_what_rests_on_it_says_whom_it_protects_and_what_it_assumes() -> None:
     """A model about persons has a schema about records, which costs a person with several rows more."""
     learner = SemiPrivateLearner(DecisionTrees(depth=1), epsilon=1.0)
     learner.fit(TABLE, LABELS, schema=Schema.private(TABLE, 1.0), groups=np.arange(N) // 2)
-    assert learner.guarantee_.unit == PERSON
+    assert learner.guarantee_.unit == USER
     said = learner.guarantee_.assumptions
     assert any(each.startswith("the schema (") and each.endswith("for single records") for each in said)
     assert "which types the columns have is public" in said
@@ -294,6 +294,6 @@ def test_a_declared_schema_costs_nothing() -> None:
 
 
 def test_facts_of_a_guarantee_come_back() -> None:
-    for guarantee in (Guarantee(1.0, 1e-6, rho=0.25, is_charged=True), Guarantee(0.5, unit=PERSON, steps=("a", "b"))):
+    for guarantee in (Guarantee(1.0, 1e-6, rho=0.25, is_charged=True), Guarantee(0.5, unit=USER, steps=("a", "b"))):
         again = Guarantee.from_facts(json.loads(json.dumps(guarantee.facts())), "here")
         assert (again, again.is_charged) == (guarantee, guarantee.is_charged)

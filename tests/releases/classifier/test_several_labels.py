@@ -13,7 +13,7 @@ from support.releases import Forbidden
 
 import pcqr
 from pcqr import AgnosticRelease, SubsampleAggregate, UniversalRelease
-from pcqr.errors import Halted, ParameterError
+from pcqr.errors import Exhausted, ParameterError
 from pcqr.hypotheses import DecisionTrees, Stumps
 
 NAMES = ("low", "middle", "high", "top")
@@ -75,7 +75,7 @@ def test_rows_without_an_answer_count_as_a_coin_of_so_many_sides() -> None:
     release = SubsampleAggregate(COARSE, epsilon=4.0, entropy=0, teachers=201, unstable=1)
     X, y = np.random.default_rng(0).random((3_000, 1)), np.random.default_rng(1).integers(0, 4, 3_000)
     release.fit(X, y, public=PUBLIC)
-    with pytest.warns(Halted, match="count as 1/4 right"):
+    with pytest.warns(Exhausted, match="count as 1/4 right"):
         score = release.score(np.linspace(0.0, 1.0, 101)[:, None], np.full(101, 7))  # a label that nothing says
     assert score == pytest.approx((101 - release.queries_answered_) / 4 / 101)
 

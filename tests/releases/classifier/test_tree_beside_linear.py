@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from support.releases import Forbidden
 from support.stages import COLUMNS, MAP, PREDICATES, TREES, beside_tree, bits, plan_beside_tree, planned
 
-from pcqr.data.records import InMemory, Persons, Records
+from pcqr.data.records import GroupedRecords, InMemory, Records
 from pcqr.data.records.arrays import Points
 from pcqr.data.records.directions import Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
@@ -28,7 +28,7 @@ from pcqr.privacy.composition import Sequence
 from pcqr.privacy.entropy import Entropy, SeededEntropy
 from pcqr.progress import Progress, reporting
 from pcqr.releases.classifier import run as module
-from pcqr.releases.classifier.descent import descend, shape_of
+from pcqr.releases.classifier.descent import dp_gradient_descent, shape_of
 from pcqr.releases.classifier.plan import LinearStage
 from pcqr.releases.classifier.rule import recipe_for
 from pcqr.releases.classifier.run import may_use_empirical_bayes, most_coordinates, publish
@@ -120,7 +120,7 @@ def in_parts(
     ferns = None if features.ferns is None else replace(features.ferns, features=COLUMNS + 1)
     flat = FeatureMap(dense, ferns, features.share)
     linear = replace(planned, dense=flat.size)
-    return tree, descend(flat, records(wider_by(tree, X)), linear, entropy, public=shown)
+    return tree, dp_gradient_descent(flat, records(wider_by(tree, X)), linear, entropy, public=shown)
 
 
 def check_parts(found: LinearClassifier, tree: DecisionTree, linear: LinearClassifier) -> None:
@@ -187,7 +187,7 @@ def test_a_tree_that_says_one_thing_leaves_the_map_as_it_is(
     found = run(TREES, features, records, plan, SeededEntropy(3), public=public)
     linear = replace(linear_of(plan), dense=features.size)
     assert found.feature_map == features
-    assert found == descend(features, records, linear, SeededEntropy(3), public=public)
+    assert found == dp_gradient_descent(features, records, linear, SeededEntropy(3), public=public)
 
 
 @EACH_MAP
@@ -311,10 +311,10 @@ Rows = list[list[int]]
 a_person = st.lists(row, min_size=1, max_size=5)
 
 
-def persons_of(people: list[Rows], most: int) -> Persons:
+def units_of(people: list[Rows], most: int) -> GroupedRecords:
     counts = [len(rows) for rows in people]
     table = table_of(np.concatenate([np.array(rows) for rows in people]))
-    return Persons(table, np.repeat(np.arange(len(people)), counts), most)
+    return GroupedRecords(table, np.repeat(np.arange(len(people)), counts), most)
 
 
 @settings(max_examples=40, deadline=None)
@@ -330,7 +330,7 @@ def test_nor_does_a_person(name: str, root: Split, people: list[Rows], other: Ro
     features, public = MAPS[name]
     found = features.beside(root, public, 0.4)
     weights = some_weights(found, seed)
-    before, after = (total(persons_of(each, most), found, weights) for each in (people, [other, *people[1:]]))
+    before, after = (total(units_of(each, most), found, weights) for each in (people, [other, *people[1:]]))
     moved = (after - before).astype(object)
     assert sum(each * each for each in moved) <= (2 * M) ** 2
 
@@ -340,18 +340,18 @@ def test_a_run_on_persons_is_its_parts_on_the_same_noise() -> None:
     y = (X[:, 0] != X[:, 1]).astype(np.int8)
     plan = altered(plan_for(300, 12.0), eta=0.05)
 
-    def persons(table: Points) -> Persons:
-        return Persons(InMemory(table, y), whose)
+    def user_level(table: Points) -> GroupedRecords:
+        return GroupedRecords(InMemory(table, y), whose)
 
-    tree, linear = in_parts(MAP, X, persons, plan, 4, None)
-    check_parts(run(TREES, MAP, persons(X), plan, SeededEntropy(4)), tree, linear)
+    tree, linear = in_parts(MAP, X, user_level, plan, 4, None)
+    check_parts(run(TREES, MAP, user_level(X), plan, SeededEntropy(4)), tree, linear)
 
 
 def test_persons_of_one_row_are_records() -> None:
     records, plan = crossed(200), plan_for(200, 20.0)
-    persons = Persons(records, np.arange(200))
-    assert persons.whole == 64
-    found = [run(TREES, MAP, each, plan, SeededEntropy(2)) for each in (persons, records)]
+    user_level = GroupedRecords(records, np.arange(200))
+    assert user_level.whole == 64
+    found = [run(TREES, MAP, each, plan, SeededEntropy(2)) for each in (user_level, records)]
     assert found[0] == found[1]
 
 
@@ -469,8 +469,8 @@ def test_it_learns_what_columns_do_together_and_a_linear_classifier_alone_does_n
         return X[:, 0] != X[:, 1]
 
     records = crossed(4_000)
-    alone = planned(4_000, MAP, recipe_for("plain", 4_000, 2.0), 2.0, DELTA)
-    assert accuracy(descend(MAP, records, alone, SeededEntropy(seed)), truth) <= 0.75
+    non_reentrant = planned(4_000, MAP, recipe_for("plain", 4_000, 2.0), 2.0, DELTA)
+    assert accuracy(dp_gradient_descent(MAP, records, non_reentrant, SeededEntropy(seed)), truth) <= 0.75
     plan = plan_for(4_000, 2.0, public=public)
     assert accuracy(run(TREES, MAP, records, plan, SeededEntropy(seed), public=public), truth) > 0.95
 

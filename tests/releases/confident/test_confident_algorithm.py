@@ -31,27 +31,29 @@ def votes(asked: int = 4, answered: int = 2, noise: ConfidentMax = NOISE) -> Con
 
 def test_a_label_uses_up_a_check_and_a_label_and_nothing_a_check() -> None:
     labeller = votes()
-    assert labeller.left == Usage(4, None, 2)
+    assert labeller.remaining == Usage(4, None, 2)
     assert labeller.decide(SPLIT) is None
-    assert labeller.left == Usage(3, None, 2)
+    assert labeller.remaining == Usage(3, None, 2)
     assert labeller.decide(AGREED) == 1
-    assert labeller.left == Usage(2, None, 1)
+    assert labeller.remaining == Usage(2, None, 1)
 
 
 @pytest.mark.parametrize(
-    ("queries", "left"), [([AGREED] * 2, Usage(2, None, 0)), ([SPLIT] * 4, Usage(0, None, 2))], ids=["labels", "checks"]
+    ("queries", "remaining"),
+    [([AGREED] * 2, Usage(2, None, 0)), ([SPLIT] * 4, Usage(0, None, 2))],
+    ids=["labels", "checks"],
 )
-def test_it_halts_when_either_is_used_up(queries: list[np.ndarray], left: Usage) -> None:
+def test_it_halts_when_either_is_used_up(queries: list[np.ndarray], remaining: Usage) -> None:
     labeller = votes()
     for counts in queries:
-        assert not labeller.left.is_nothing
+        assert not labeller.remaining.is_nothing
         labeller.decide(counts)
-    assert labeller.left == left
-    assert labeller.left.is_nothing
+    assert labeller.remaining == remaining
+    assert labeller.remaining.is_nothing
     for counts in (AGREED, SPLIT):
         with pytest.raises(RuntimeError, match="paid for"):
             labeller.decide(counts)
-    assert labeller.left == left
+    assert labeller.remaining == remaining
 
 
 def test_a_decision_that_is_broken_off_has_spent_both() -> None:
@@ -62,7 +64,7 @@ def test_a_decision_that_is_broken_off_has_spent_both() -> None:
     labeller = votes(noise=Broken(25, 0.5, 0.5))
     with pytest.raises(KeyboardInterrupt):
         labeller.decide(SPLIT)
-    assert labeller.left == Usage(3, None, 1)
+    assert labeller.remaining == Usage(3, None, 1)
 
 
 def test_the_protocol_halts_and_repeats_are_free() -> None:

@@ -39,7 +39,7 @@ def test_where_teachers_agree_there_is_a_label_and_elsewhere_none() -> None:
     first, second = release.answer([agreed]), release.answer([split])
     assert (first.label, first.kind, first.remaining) == (1, "stable", Usage(5, None, 2))
     assert (second.label, second.kind, second.remaining) == (None, "unstable", Usage(4, None, 2))
-    assert (release.labels_left_, release.unstable_left_, release.unstable_answers_) == (2, None, 1)
+    assert (release.labels_remaining_, release.unstable_remaining_, release.unstable_answers_) == (2, None, 1)
     assert release.answer([split]).kind == "repeated"
 
 
@@ -63,7 +63,7 @@ def test_it_halts_after_so_many_queries() -> None:
 def test_a_batch_can_be_priced_before_it_is_sent() -> None:
     release = fitted(queries=6, answered=3)
     cost = release.preview([[0.1], [0.2], [0.3], [0.4], [0.45]])
-    assert (cost.new, cost.certain, cost.left) == (5, 3, Usage(6, None, 3))
+    assert (cost.new, cost.certain, cost.remaining) == (5, 3, Usage(6, None, 3))
     assert not cost.is_certain
     assert not cost.is_refused
     assert "Remaining: 6 queries and 3 labels. A label takes one of the labels" in str(cost)
@@ -84,7 +84,7 @@ def test_threads_that_ask_together_get_no_more_labels_than_were_paid_for() -> No
     with ThreadPoolExecutor(8) as pool:
         kinds = list(pool.map(ask, np.linspace(0.01, 0.3, 40)))
     assert kinds.count("stable") == 5
-    assert release.labels_left_ == 0
+    assert release.labels_remaining_ == 0
 
 
 @pytest.mark.parametrize("cautious", [False, True])
@@ -104,7 +104,7 @@ def test_it_is_kept_with_what_is_left_of_labels(cautious: bool, tmp_path: Path) 
     assert found.answer([0.1]).kind == "repeated"
     found.close()
     again = pcqr.release.open(tmp_path / "kept")
-    assert again.labels_left_ == 0
+    assert again.labels_remaining_ == 0
     again.close()
 
 
@@ -113,10 +113,10 @@ def test_a_request_with_a_token_is_told_the_same_again_labels_left_included(tmp_
     release.save(tmp_path / "kept")
     split, agreed = split_and_agreed()
     asked = Asked(release.points([[agreed], [split]]), asker="ann", token=b"request 7")
-    (first,) = release.ask_together([asked], release.book())
-    assert [reply.labels_left for reply in first.replies] == [2, 2]
+    (first,) = release.ask_together([asked], release.quota_table())
+    assert [reply.labels_remaining for reply in first.replies] == [2, 2]
     release.answer([0.1])
-    (again,) = release.ask_together([asked], release.book())
+    (again,) = release.ask_together([asked], release.quota_table())
     assert again.is_replay
     assert again.replies == first.replies
     release.close()
@@ -150,7 +150,7 @@ def test_the_papers_run_on_mnist_can_be_planned() -> None:
     plan = release.plan(60_000, public=np.random.default_rng(0).random((50, 3)))
     assert plan.guarantee.epsilon == pytest.approx(2.54, abs=0.01)
     assert plan.guarantee.delta == 1e-5
-    assert str(plan.left) == "640 queries and 286 labels"
+    assert str(plan.remaining) == "640 queries and 286 labels"
     with pytest.raises(InfeasiblePlan, match=r"cost ε = 2\.543"):
         clone(release).set_params(epsilon=2.5).plan(60_000, public=np.random.default_rng(0).random((50, 3)))
 

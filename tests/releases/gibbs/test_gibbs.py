@@ -34,7 +34,7 @@ def test_m_draws_and_no_more() -> None:
     found = labeller(GibbsStage(2_000, 100, 2, 2.0))
     first, second = found.counts(np.array([[1.0], [9.0]]))
     assert (found.decide(first), found.decide(second)) == (0, 1)
-    assert found.left == Usage(0, None)
+    assert found.remaining == Usage(0, None)
     with pytest.raises(RuntimeError, match="paid for"):
         found.decide(first)
 
@@ -47,7 +47,7 @@ def test_a_draw_that_breaks_off_is_spent(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Thresholds, "_draw", broken)
     with pytest.raises(KeyboardInterrupt):
         found.decide(np.array([1.0]))
-    assert found.left == Usage(1, None)
+    assert found.remaining == Usage(1, None)
 
 
 def test_each_draw_sees_its_own_sub_sample_and_the_query(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_plans_use_up_epsilon_and_no_more(epsilon: float, queries: int, public: 
     assert plan.guarantee.epsilon > 0.94 * epsilon
     assert plan.guarantee.is_pure or queries > 1
     assert (plan.draws.subsample == 100_000) == (public is not None) or epsilon == 6.0
-    assert plan.left == Usage(queries, None)
+    assert plan.remaining == Usage(queries, None)
 
 
 def test_a_budget_that_allows_no_draw_is_refused() -> None:
@@ -137,7 +137,7 @@ def test_the_estimator_answers_what_was_paid_for() -> None:
     assert release.answer([0.5]).remaining == Usage(0, None)
     with pytest.raises(BudgetExhausted):
         release.answer([0.7])
-    assert (release.queries_answered_, release.unstable_left_) == (3, None)
+    assert (release.queries_answered_, release.unstable_remaining_) == (3, None)
 
 
 def test_one_answer_is_right_where_the_records_are_clear() -> None:

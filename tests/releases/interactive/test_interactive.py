@@ -75,14 +75,14 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_teachers_first_then_the_student_where_it_is_right() -> None:
     votes = labeller([(10, 0), (0, 10), (9, 1), (3, 7), (7, 3)], Taught(0.9))
     assert ask(votes, 0, 4, 1) == [0, None, 1], "without a student: where ten teachers have eight votes"
-    assert votes.left == Usage(6, None, 3)
+    assert votes.remaining == Usage(6, None, 3)
     assert ask(votes, 2) == [0], "nine votes, nine expected: the student's own label, at the price of a check"
-    assert votes.left == Usage(5, None, 3)
+    assert votes.remaining == Usage(5, None, 3)
     assert ask(votes, 3) == [1], "seven votes, one expected: a lead of six, so the teachers speak"
-    assert votes.left == Usage(4, None, 2)
+    assert votes.remaining == Usage(4, None, 2)
     unsure = labeller([(10, 0), (0, 10), (8, 2)], Taught(0.85))
     assert ask(unsure, 0, 1, 2) == [0, 1, None], "right, but not sure enough"
-    assert unsure.left == Usage(6, None, 3)
+    assert unsure.remaining == Usage(6, None, 3)
 
 
 @pytest.mark.parametrize("ones", range(11))
@@ -95,7 +95,7 @@ def test_the_check_is_of_the_largest_lead_for_every_value_of_its_noise(ones: int
         ahead = max(GRID * (10 - ones) - 36, GRID * ones - 4)
         said = (0 if ones <= 5 else 1) if ahead + noise >= 5 * GRID else 0
         assert ask(votes, 2) == [said]
-        assert votes.left == Usage(6, None, 2 if ahead + noise >= 5 * GRID else 3)
+        assert votes.remaining == Usage(6, None, 2 if ahead + noise >= 5 * GRID else 3)
 
 
 @pytest.mark.usefixtures("silent")
@@ -125,9 +125,9 @@ def test_a_student_that_cannot_speak_of_a_query_is_not_heard() -> None:
 
     votes = labeller([(10, 0), (0, 10)], Silent())
     ask(votes, 0, 1)
-    before = votes.left
+    before = votes.remaining
     assert ask(votes, 0, 1) == [0, 1], "as the teachers say, who are paid for it"
-    assert (before.queries or 0) - (votes.left.queries or 0) == 2
+    assert (before.queries or 0) - (votes.remaining.queries or 0) == 2
 
 
 @pytest.mark.usefixtures("silent")
@@ -159,7 +159,7 @@ def test_whatever_a_student_says_is_a_probability(sure: float) -> None:
 def test_it_halts_when_checks_or_labels_are_used_up() -> None:
     votes = labeller([(10, 0), (0, 10), (9, 1)], Taught(0.9), asked=4, answered=4)
     ask(votes, 0, 1, 2, 2)
-    assert votes.left == Usage(0, None, 2)
+    assert votes.remaining == Usage(0, None, 2)
     with pytest.raises(RuntimeError, match="paid for"):
         ask(votes, 2)
     few = labeller([(10, 0), (0, 10)], Taught(0.9), answered=2)
@@ -185,7 +185,7 @@ def test_a_release_answers_more_than_it_pays_labels_for() -> None:
     said = online.predict(queries)
     assert (said == (queries[:, 0] > 6.0)).mean() > 0.8
     given = online.queries_answered_ - online.unstable_answers_
-    assert given > online.plan_.vote.answered - online.labels_left_ + 20
+    assert given > online.plan_.vote.answered - online.labels_remaining_ + 20
     assert transfer(online, LogisticRegression()).n_queries_used_ == given
     with pytest.raises(BudgetExhausted):
         online.answer([3.3])

@@ -132,19 +132,19 @@ def test_charges_come_before_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         labeller.decide(near)
     assert (labeller._spent[near.positions] == STAGE.count_cost).all()
-    assert labeller.left == Usage(399, 200)
+    assert labeller.remaining == Usage(399, 200)
 
 
 def test_it_halts_at_its_limits_and_not_by_who_is_left() -> None:
     for limits in ({"limit": 3}, {"unanswered": 1, "least": 10**6}):
         labeller = votes(replace(STAGE, **limits))  # type: ignore[arg-type]
-        while not labeller.left.is_nothing:
+        while not labeller.remaining.is_nothing:
             asked(labeller, 4.0)
         with pytest.raises(RuntimeError, match="have been given"):
             asked(labeller, 4.0)
     labeller = votes()
     labeller.forget(np.arange(30))
-    assert labeller.left == Usage(400, 200)
+    assert labeller.remaining == Usage(400, 200)
     said = {asked(labeller, 4.0) for _ in range(100)}
     assert None in said
     assert len(said) > 1, "noise alone says labels, as it does where somebody is left"

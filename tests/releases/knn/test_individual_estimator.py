@@ -28,7 +28,7 @@ def drawn(rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 X, Y = drawn(20_000, 0)
 PUBLIC = drawn(2_000, 1)[0]
-NAMES = np.array(["left", "up", "here"])
+NAMES = np.array(["remaining", "up", "here"])
 
 
 def fitted(**parameters: Any) -> IndividualKNN:
@@ -49,7 +49,7 @@ def test_near_records_say_the_label() -> None:
 
 def test_classes_have_names() -> None:
     release = IndividualKNN(queries=20, entropy=0).fit(X, NAMES[Y], public=PUBLIC)
-    assert sorted(release.classes_.tolist()) == ["here", "left", "up"]
+    assert sorted(release.classes_.tolist()) == ["here", "remaining", "up"]
     assert release.predict(CENTRES).tolist() == NAMES.tolist()
     assert any("names of the labels" in line for line in release.guarantee_.assumptions)
 
@@ -128,7 +128,7 @@ def test_it_is_cloned_by_its_parameters() -> None:
 
 def test_what_is_left_is_public() -> None:
     release = fitted(queries=30)
-    assert release.plan_.left == Usage(480, 30)
+    assert release.plan_.remaining == Usage(480, 30)
     cost = release.preview(CENTRES)
     assert (cost.new, cost.certain, cost.expected_unstable) == (3, 3, None)
     assert "17" not in repr(release)

@@ -42,7 +42,7 @@ def test_more_queries_need_more_neighbours_and_more_noise() -> None:
     assert many.count_scale > few.count_scale
     assert many.vote_scale > few.vote_scale
     assert planned(neighbours=5_000).vote.reach == 40
-    assert (planned(queries=100).left.queries, planned(unanswered=7).left.unstable) == (1_600, 7)
+    assert (planned(queries=100).remaining.queries, planned(unanswered=7).remaining.unstable) == (1_600, 7)
 
 
 def test_the_number_of_classes_is_in_the_plan() -> None:
@@ -89,7 +89,7 @@ def test_a_stage_has_a_ladder_of_noise() -> None:
 def test_stages_that_cannot_be_run_are_refused() -> None:
     good = planned().vote
     for change in (
-        {"unit": Unit.person(2)},
+        {"unit": Unit.user(2)},
         {"reach": 0},
         {"reach": 401},
         {"limit": 2**21},

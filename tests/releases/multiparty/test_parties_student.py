@@ -67,7 +67,7 @@ def test_the_steps_are_those_of_plain_gradient_descent(labels: int) -> None:
     counts = rng.multinomial(7, np.full(labels, 1 / labels), size=6)
     weights = [[0.0] * 3 for _ in range(plan.blocks)]
     for _ in range(plan.steps):
-        slopes = [[plan.penalty * w for w in block] for block in weights]
+        gradients = [[plan.penalty * w for w in block] for block in weights]
         for phi, votes in zip(vectors.tolist(), counts.tolist(), strict=True):
             scores = [sum(w * f for w, f in zip(block, phi, strict=True)) for block in weights]
             if labels == 2:
@@ -75,9 +75,11 @@ def test_the_steps_are_those_of_plain_gradient_descent(labels: int) -> None:
             odds = [math.exp(score) for score in scores]
             gaps = [odd / sum(odds) - count / 7 for odd, count in zip(odds, votes, strict=True)]
             for block, gap in enumerate(gaps[1:] if labels == 2 else gaps):
-                slopes[block] = [s + gap * f / 6 for s, f in zip(slopes[block], phi, strict=True)]
+                gradients[block] = [s + gap * f / 6 for s, f in zip(gradients[block], phi, strict=True)]
         steepest = plan.penalty + (0.25 if labels == 2 else 0.5) * plan.curvature
-        weights = [[w - s / steepest for w, s in zip(*pair, strict=True)] for pair in zip(weights, slopes, strict=True)]
+        weights = [
+            [w - s / steepest for w, s in zip(*pair, strict=True)] for pair in zip(weights, gradients, strict=True)
+        ]
     assert learned_weights(vectors, counts / 7, plan) == pytest.approx(np.array(weights), rel=1e-9)
     whole = whole_weights(vectors, counts, plan)
     assert whole.dtype == np.int64

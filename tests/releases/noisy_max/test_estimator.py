@@ -60,13 +60,13 @@ def test_every_query_is_answered_until_all_are_spent() -> None:
     assert (first.spent, first.remaining) == (Usage(1, 0), Usage(3, None))
     again = release.answer([0.3])
     assert (again.label, again.kind, again.spent) == (0, "repeated", first.spent)
-    assert release.unstable_left_ is None
+    assert release.unstable_remaining_ is None
     rows = np.array([[0.3], [0.8], [0.9], [0.1], [0.7], [0.2]])
     with pytest.raises(BudgetExhausted) as caught:
         release.predict(rows)
     halted = caught.value
     assert [answer.label for answer in halted.answers] == [0, 1, 1, 0]
-    assert (halted.spent, halted.requested, halted.left) == (Usage(4, 0), 2, Usage(0, None))
+    assert (halted.spent, halted.requested, halted.remaining) == (Usage(4, 0), 2, Usage(0, None))
     assert release.predict(rows[:4]).tolist() == [0, 1, 1, 0]
 
 
@@ -84,7 +84,7 @@ def test_a_batch_can_be_priced_before_it_is_sent() -> None:
     release = fitted(4)
     release.answer([0.3])
     enough, too_many = release.preview([[0.3], [0.5], [0.6], [0.7]]), release.preview([[0.5], [0.6], [0.7], [0.8]])
-    assert (enough.new, enough.repeated, enough.left) == (3, 1, Usage(3, None))
+    assert (enough.new, enough.repeated, enough.remaining) == (3, 1, Usage(3, None))
     assert enough.is_certain
     assert not too_many.is_certain
     assert (too_many.certain, too_many.chance_of_halting) == (3, 1.0)
@@ -104,7 +104,7 @@ def test_a_decision_that_is_broken_off_is_counted_and_shown_as_spent(monkeypatch
             release.answer([0.3])
     assert release.queries_answered_ == 0
     cost = release.preview([[0.3], [0.8], [0.9]])
-    assert (cost.left, cost.certain, cost.chance_of_halting) == (Usage(2, None), 2, 1.0)
+    assert (cost.remaining, cost.certain, cost.chance_of_halting) == (Usage(2, None), 2, 1.0)
     assert cost.is_refused
     assert release.preview([[0.3], [0.8]]).chance_of_halting == 0.0
     assert [release.answer([x]).remaining for x in (0.3, 0.8)] == [Usage(1, None), Usage(0, None)]

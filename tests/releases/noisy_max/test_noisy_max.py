@@ -41,10 +41,10 @@ def votes(queries: int = 3) -> NoisyVotes:
 
 def test_m_decisions_are_made_and_no_more() -> None:
     labeller = votes(3)
-    for left in (3, 2, 1):
-        assert labeller.left == Usage(left, None)
+    for remaining in (3, 2, 1):
+        assert labeller.remaining == Usage(remaining, None)
         assert labeller.decide(UNANIMOUS) == 1
-    assert labeller.left.is_nothing
+    assert labeller.remaining.is_nothing
     with pytest.raises(RuntimeError, match="paid for"):
         labeller.decide(UNANIMOUS)
 
@@ -69,7 +69,7 @@ def test_an_interrupted_decision_counts() -> None:
     labeller = NoisyVotes.trained(Thresholds(), InMemory(X, y), plan(2, Broken(1.0)), SeededEntropy(0))
     with pytest.raises(KeyboardInterrupt):
         labeller.decide(np.array([11, 20]))
-    assert labeller.left == Usage(1, None)
+    assert labeller.remaining == Usage(1, None)
 
 
 def test_votes_are_those_of_teachers_on_all_the_records() -> None:
@@ -100,7 +100,7 @@ def test_three_labels_are_voted_on(noise: NoisyMax) -> None:
     stage = NoisyMaxStage(900, 31, 3, noise, labels=3)
     online = PrivClass(noisy_max(hypotheses, InMemory(X, y, 3), stage, SeededEntropy(0)), 3, SeededEntropy(0))
     assert [online.answer(np.array([[x]])).label for x in (0.1, 0.5, 0.9)] == [0, 1, 2]
-    assert online.left.is_nothing
+    assert online.remaining.is_nothing
 
 
 @pytest.mark.parametrize("queries", [1, 10, 1_000])

@@ -25,31 +25,31 @@ def fixed_draw(monkeypatch: pytest.MonkeyPatch) -> None:
 GROUPS = st.lists(st.lists(PLAIN, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
-@given(groups=GROUPS, left=LEFT)
-def test_votes_together_are_votes_one_after_the_other(groups: list[list[Asked]], left: Usage) -> None:
-    together, alone = votes(left), votes(left)
+@given(groups=GROUPS, remaining=LEFT)
+def test_votes_together_are_votes_one_after_the_other(groups: list[list[Asked]], remaining: Usage) -> None:
+    together, non_reentrant = votes(remaining), votes(remaining)
     for group in groups:
-        assert together.ask_together(group) == one_by_one(alone, group)
-    assert together.now() == alone.now()
-    assert [entry.label for entry in together.transcript] == [entry.label for entry in alone.transcript]
+        assert together.ask_together(group) == one_by_one(non_reentrant, group)
+    assert together.now() == non_reentrant.now()
+    assert [entry.label for entry in together.transcript] == [entry.label for entry in non_reentrant.transcript]
 
 
-@given(groups=GROUPS, left=LEFT, after=st.integers(1, 6))
-def test_publication_midway_is_where_it_would_be(groups: list[list[Asked]], left: Usage, after: int) -> None:
-    together, alone = universal(left, after), universal(left, after)
+@given(groups=GROUPS, remaining=LEFT, after=st.integers(1, 6))
+def test_publication_midway_is_where_it_would_be(groups: list[list[Asked]], remaining: Usage, after: int) -> None:
+    together, non_reentrant = universal(remaining, after), universal(remaining, after)
     for group in groups:
-        assert together.ask_together(group) == one_by_one(alone, group)
-    assert together.published == alone.published
-    assert together.protocol.now() == alone.protocol.now()
+        assert together.ask_together(group) == one_by_one(non_reentrant, group)
+    assert together.published == non_reentrant.published
+    assert together.protocol.now() == non_reentrant.protocol.now()
 
 
 def test_where_a_classifier_follows_the_votes_no_reply_says_that_queries_end() -> None:
-    left, before = Usage(5, 3), rows(2, -1, 4)
-    assert [reply.left for reply in votes(left).ask_together([Asked(before)])[0].replies] == [
+    remaining, before = Usage(5, 3), rows(2, -1, 4)
+    assert [reply.remaining for reply in votes(remaining).ask_together([Asked(before)])[0].replies] == [
         *(Usage(4, 3), Usage(3, 2), Usage(2, 2))
     ]
-    (told,) = universal(left, 2).ask_together([Asked(before)])
-    assert [reply.left for reply in told.replies] == [Usage(None, 3), Usage(None, 2), Usage(None, 0)]
+    (told,) = universal(remaining, 2).ask_together([Asked(before)])
+    assert [reply.remaining for reply in told.replies] == [Usage(None, 3), Usage(None, 2), Usage(None, 0)]
     assert [reply.kind for reply in told.replies] == ["stable", "unstable", "published"]
 
 

@@ -47,7 +47,7 @@ BOTH = replace(DRAWN, stage=Sequence((DrawStage(0.1), LINEAR)))
         ("budget", Budget(1.0)),
         ("guarantee", None),
         ("guarantee", Guarantee(epsilon=1.001, delta=1e-6, proof="sub_samp")),
-        ("guarantee", Guarantee(epsilon=1.0, delta=1e-6, proof="sub_samp", unit=Unit.person(3))),
+        ("guarantee", Guarantee(epsilon=1.0, delta=1e-6, proof="sub_samp", unit=Unit.user(3))),
         ("proved", -0.1),
         ("proved", float("nan")),
     ],

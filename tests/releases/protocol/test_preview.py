@@ -28,8 +28,8 @@ def cost(
 ) -> BatchCost:
     """The cost of a batch written as n for a new row and r for a repeated one."""
     is_new = np.array([mark == "n" for mark in marks], dtype=np.bool_)
-    left = Usage(queries, unstable)
-    return batch_cost(is_new, left=left, planned=3, unstable_share=share, votes_left=votes, quota=quota)
+    remaining = Usage(queries, unstable)
+    return batch_cost(is_new, remaining=remaining, planned=3, unstable_share=share, votes_remaining=votes, quota=quota)
 
 
 def test_nothing_secret_is_within_reach() -> None:
@@ -100,17 +100,17 @@ def test_the_model_is_the_sum_over_all_outcomes(
     fewest = len(marks)
     for pattern in itertools.product((False, True), repeat=marks.count("n")):
         chance = float(np.prod([share if flop else 1.0 - share for flop in pattern]))
-        flops, left, own, answered = iter(pattern), Usage(queries, unstable), quota or Usage(None, None), 0
+        flops, remaining, own, answered = iter(pattern), Usage(queries, unstable), quota or Usage(None, None), 0
         for mark in marks:
             if mark == "n":
-                if left.is_nothing or own.is_nothing:
-                    exhausting += chance * left.is_nothing
+                if remaining.is_nothing or own.is_nothing:
+                    exhausting += chance * remaining.is_nothing
                     break
                 flop = next(flops)
-                left, own = (_after(each, flop) for each in (left, own))
+                remaining, own = (_after(each, flop) for each in (remaining, own))
             answered += 1
         halting += chance * (answered < len(marks))
-        expected += chance * (unstable - (left.unstable or 0))
+        expected += chance * (unstable - (remaining.unstable or 0))
         fewest = min(fewest, answered)
     assert told.certain == fewest
     assert told.chance_of_halting == pytest.approx(halting, abs=1e-12)
@@ -120,9 +120,9 @@ def test_the_model_is_the_sum_over_all_outcomes(
     assert told.beyond_plan == max(0, marks.count("n") - 3)
 
 
-def _after(left: Usage, flop: bool) -> Usage:
-    queries = None if left.queries is None else left.queries - 1
-    return Usage(queries, None if left.unstable is None else left.unstable - flop)
+def _after(remaining: Usage, flop: bool) -> Usage:
+    queries = None if remaining.queries is None else remaining.queries - 1
+    return Usage(queries, None if remaining.unstable is None else remaining.unstable - flop)
 
 
 def test_a_batch_that_probably_uses_up_the_release_says_so() -> None:
@@ -192,7 +192,11 @@ def test_it_reads_well() -> None:
 def test_limits_of_labels_agree_with_all_patterns_of_answers(labels: int, share: float) -> None:
     """Six new rows; a label takes one of the labels, ⊥ none, and whatever comes after the last label is not asked."""
     told = batch_cost(
-        np.ones(6, dtype=np.bool_), left=Usage(9, None, labels), planned=9, unstable_share=share, votes_left=None
+        np.ones(6, dtype=np.bool_),
+        remaining=Usage(9, None, labels),
+        planned=9,
+        unstable_share=share,
+        votes_remaining=None,
     )
     assert (told.certain, told.is_refused) == (labels, False)
     halted = unstable = 0.0
@@ -211,7 +215,7 @@ def test_limits_of_labels_agree_with_all_patterns_of_answers(labels: int, share:
 
 def test_no_labels_left_is_a_halt() -> None:
     told = batch_cost(
-        np.ones(2, dtype=np.bool_), left=Usage(9, None, 0), planned=9, unstable_share=None, votes_left=None
+        np.ones(2, dtype=np.bool_), remaining=Usage(9, None, 0), planned=9, unstable_share=None, votes_remaining=None
     )
     assert (told.certain, told.chance_of_halting, told.is_refused) == (0, 1.0, True)
     assert Usage(9, None, 0).is_nothing

@@ -25,7 +25,7 @@ class Scripted:
     """A labeller whose "votes" are the first coordinate of a point, rounded: ⊥ where that is negative."""
 
     def __init__(self, unstable: int | None, queries: int | None = None, labels: int = 2) -> None:
-        self.left = Usage(queries, unstable)
+        self.remaining = Usage(queries, unstable)
         self.labels = labels
         self.decided = 0
 
@@ -33,13 +33,15 @@ class Scripted:
         return np.round(X[:, :1]).astype(np.int64).repeat(self.labels, axis=1)
 
     def decide(self, counts: NDArray[np.int64]) -> int | None:
-        assert not self.left.is_nothing, "a halted labeller was asked"
+        assert not self.remaining.is_nothing, "a halted labeller was asked"
         return self.answer_to(int(counts[0]))
 
     def answer_to(self, vote: int) -> int | None:
         self.decided += 1
-        queries, unstable = self.left.queries, self.left.unstable
-        self.left = Usage(None if queries is None else queries - 1, None if unstable is None else unstable - (vote < 0))
+        queries, unstable = self.remaining.queries, self.remaining.unstable
+        self.remaining = Usage(
+            None if queries is None else queries - 1, None if unstable is None else unstable - (vote < 0)
+        )
         return None if vote < 0 else vote % self.labels
 
 
@@ -58,7 +60,7 @@ class Counting(Scripted):
 class Untouchable:
     """A labeller of which only the public count may be read."""
 
-    left = Usage(None, 2)
+    remaining = Usage(None, 2)
 
     def counts(self, X: Points) -> NDArray[np.int64]:
         raise AssertionError(f"votes on {X.shape[0]} rows were counted")
@@ -80,7 +82,7 @@ def test_a_hard_stop_refuses_the_query_after_the_last() -> None:
     _, online = protocol(queries=3, hard_stop=True)
     for value in (1.0, 2.0, 3.0):
         online.answer(point(value))
-    assert online.left.queries == 0
+    assert online.remaining.queries == 0
     assert online.answer(point(2.0)).kind == "repeated"
     with pytest.raises(BudgetExhausted):
         online.answer(point(4.0))
@@ -89,7 +91,7 @@ def test_a_hard_stop_refuses_the_query_after_the_last() -> None:
 def test_the_last_unstable_answer_is_given_and_nothing_after_it() -> None:
     labeller, online = protocol(unstable=1)
     assert online.answer(point(-1.0)).label is None
-    assert online.is_halted
+    assert online.is_exhausted
     with pytest.raises(BudgetExhausted):
         online.answer(point(1.0))
     assert labeller.decided == 1
@@ -205,7 +207,7 @@ def test_a_preview_touches_neither_votes_nor_noise() -> None:
     online = PrivClass(Untouchable(), 5, Forbidden())
     told = online.preview(np.array([[1.0], [2.0], [1.0], [3.0]]), 0.1)
     assert (told.requested, told.new, told.repeated, told.certain) == (4, 3, 1, 3)
-    assert told.left.unstable == 2
+    assert told.remaining.unstable == 2
     assert online.asked == 0
 
 
@@ -225,7 +227,7 @@ def test_a_preview_is_kept(before: list[int], values: list[int], unstable: int, 
             break
     table = np.array(values, dtype=np.float64)[:, None]
     asked, told = online.asked, online.preview(table)
-    assert told.left == online.left
+    assert told.remaining == online.remaining
     try:
         answers, is_whole = list(online.answers(table)), True
     except BudgetExhausted as halted:
@@ -241,13 +243,13 @@ def test_a_preview_is_kept(before: list[int], values: list[int], unstable: int, 
 
 
 @pytest.mark.parametrize(
-    ("queries", "reason", "left"),
+    ("queries", "reason", "remaining"),
     [
         (None, "the unstable answers are used up", "Remaining: 0 unstable answers."),
         (1, "the planned queries are used up", "Remaining: 0 queries and 1 unstable answer."),
     ],
 )
-def test_a_refusal_separates_spent_requested_and_left(queries: int | None, reason: str, left: str) -> None:
+def test_a_refusal_separates_spent_requested_and_left(queries: int | None, reason: str, remaining: str) -> None:
     _, online = protocol(2 if queries else 1, queries or 5, hard_stop=queries is not None)
     with pytest.raises(BudgetExhausted) as caught:
         list(online.answers(np.array([[-1.0], [2.0], [3.0]])))
@@ -255,7 +257,7 @@ def test_a_refusal_separates_spent_requested_and_left(queries: int | None, reaso
         f"The release is exhausted: {reason}. Spent: 1 query and 1 unstable answer. "
         "Requested: 2 more queries (1 before them was answered: see .answers). "
     )
-    assert left in str(caught.value)
+    assert remaining in str(caught.value)
 
 
 def test_the_coin_for_an_unstable_answer_is_a_fresh_fair_bit() -> None:
@@ -265,7 +267,7 @@ def test_the_coin_for_an_unstable_answer_is_a_fresh_fair_bit() -> None:
     for value in (-1.0, 2.0, -2.0, -2.0, 3.0, -3.0):
         online.answer(point(value))
     assert [entry.coin for entry in online.transcript] == [1, None, 0, None, 1]
-    assert not entropy.left
+    assert not entropy.remaining
 
 
 def test_with_more_labels_the_coin_is_any_of_them() -> None:
@@ -278,7 +280,7 @@ def test_with_more_labels_the_coin_is_any_of_them() -> None:
 
 def test_where_no_answer_can_be_unstable_the_queries_alone_are_counted() -> None:
     _, online = protocol(None, 2, hard_stop=True)
-    assert online.left == Usage(2, None)
+    assert online.remaining == Usage(2, None)
     told = online.preview(np.array([[1.0], [2.0], [3.0]]), 0.5)
     assert (told.certain, told.expected_unstable, told.chance_of_halting) == (2, 0.0, 1.0)
     assert [online.answer(point(value)).remaining for value in (1.0, 2.0)] == [Usage(1, None), Usage(0, None)]
@@ -319,9 +321,9 @@ def test_a_halted_release_asks_its_labeller_nothing_more() -> None:
         labeller = Endless(unstable, queries)
         online = PrivClass(labeller, 9, SeededEntropy(0))
         for value in values:
-            assert not online.is_halted
+            assert not online.is_exhausted
             online.answer(point(value))
-        assert online.is_halted
+        assert online.is_exhausted
         for value in (5.0, -5.0):
             with pytest.raises(BudgetExhausted):
                 online.answer(point(value))
@@ -333,7 +335,7 @@ def test_without_a_hard_stop_the_plan_does_not_halt() -> None:
     _, online = protocol(queries=1)
     assert not online.answer(point(1.0)).beyond_plan
     assert online.answer(point(2.0)).beyond_plan
-    assert online.left.queries is None
+    assert online.remaining.queries is None
 
 
 def test_a_logged_query_is_not_the_callers_array() -> None:

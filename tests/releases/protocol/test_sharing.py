@@ -17,19 +17,19 @@ from support.asking import Scripted, rows, votes
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.releases.protocol import online as sharing
 from pcqr.releases.protocol.answers import Usage
-from pcqr.releases.protocol.log import Asked, MemoryLog, PrivLabel, Reply, Told, Turn
-from pcqr.releases.protocol.online import Lock, PrivClass, SharedTurns
+from pcqr.releases.protocol.log import Answered, Asked, MemoryLog, PrivLabel, Reply, Transaction
+from pcqr.releases.protocol.online import Lock, PrivClass, SharedTransactions
 
 
 class Calls:
     """A `serve` that writes down with whom it was called. The first call waits until so many others wait for it."""
 
-    def __init__(self, shared: SharedTurns, others: int) -> None:
+    def __init__(self, shared: SharedTransactions, others: int) -> None:
         self.shared, self.others = shared, others
         self.served: list[list[float]] = []
         self.fails: dict[float, BaseException] = {}
 
-    def __call__(self, asked: Sequence[Asked], _: object) -> list[Told[int]]:
+    def __call__(self, asked: Sequence[Asked], _: object) -> list[Answered[int]]:
         values = [float(each.points[0, 0]) for each in asked]
         self.served.append(values)
         if len(self.served) == 1:
@@ -37,7 +37,7 @@ class Calls:
         for value in values:
             if value in self.fails:
                 raise self.fails[value]
-        return [Told([Reply(int(value), None, "stable", 0, 0, None, None, False)]) for value in values]
+        return [Answered([Reply(int(value), None, "stable", 0, 0, None, None, False)]) for value in values]
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
@@ -71,19 +71,19 @@ def asked_at_once(calls: Calls, books: Sequence[Any] = (None,) * 4) -> list[obje
 
 
 def test_those_who_wait_are_served_by_one_of_them() -> None:
-    calls = Calls(SharedTurns(Lock()), 3)
+    calls = Calls(SharedTransactions(Lock()), 3)
     assert asked_at_once(calls) == [0, 1, 2, 3]
     assert calls.served == [[0.0], [1.0, 2.0, 3.0]]
 
 
 def test_an_exception_reaches_the_thread_that_asked_for_it() -> None:
-    calls = Calls(SharedTurns(Lock()), 3)
+    calls = Calls(SharedTransactions(Lock()), 3)
     calls.fails = {2.0: ValueError()}
     assert asked_at_once(calls) == [0, 1, ValueError, 3]
 
 
 def test_an_exception_of_one_alone_is_not_asked_for_twice() -> None:
-    calls = Calls(SharedTurns(Lock()), 0)
+    calls = Calls(SharedTransactions(Lock()), 0)
     calls.fails = {0.0: ValueError("no")}
     with pytest.raises(ValueError, match="no"):
         calls.shared.ask([Asked(rows(0))], None, calls)
@@ -91,18 +91,18 @@ def test_an_exception_of_one_alone_is_not_asked_for_twice() -> None:
 
 
 def test_who_is_interrupted_leaves_the_others_to_themselves() -> None:
-    calls = Calls(SharedTurns(Lock()), 3)
+    calls = Calls(SharedTransactions(Lock()), 3)
     calls.fails = {0.0: KeyboardInterrupt()}
     assert asked_at_once(calls) == [KeyboardInterrupt, 1, 2, 3]
     assert calls.served[1] == [1.0, 2.0, 3.0]
 
 
 def test_requests_with_another_book_and_too_many_rows_wait_for_the_next_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = Calls(SharedTurns(Lock()), 4)
+    calls = Calls(SharedTransactions(Lock()), 4)
     assert asked_at_once(calls, [None, "a", "a", "b", "a"]) == [0, 1, 2, 3, 4]
     assert calls.served == [[0.0], [1.0, 2.0], [3.0], [4.0]]
     monkeypatch.setattr(sharing, "MOST_ROWS", 2)
-    calls = Calls(SharedTurns(Lock()), 3)
+    calls = Calls(SharedTransactions(Lock()), 3)
     assert asked_at_once(calls) == [0, 1, 2, 3]
     assert calls.served == [[0.0], [1.0, 2.0], [3.0]]
 
@@ -138,17 +138,17 @@ class Watched(MemoryLog):
     turns = 0
 
     @contextmanager
-    def turn(self, labeller: PrivLabel) -> Iterator[Turn]:
+    def transaction(self, labeller: PrivLabel) -> Iterator[Transaction]:
         self.turns += 1
-        with super().turn(labeller) as turn:
-            yield turn
+        with super().transaction(labeller) as transaction:
+            yield transaction
         time.sleep(0.005)
 
 
 def test_many_threads_get_right_answers_in_few_turns_and_never_more_than_t_unstable_ones() -> None:
     log = Watched()
     protocol = PrivClass(Scripted(Usage(None, 5)), 5, SeededEntropy(0), log)
-    told: list[tuple[int, list[Told[int]]]] = []
+    told: list[tuple[int, list[Answered[int]]]] = []
 
     def ask(seed: int) -> None:
         rng = np.random.default_rng(seed)
@@ -171,7 +171,7 @@ def test_many_threads_get_right_answers_in_few_turns_and_never_more_than_t_unsta
 def test_who_is_never_woken_looks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """The thread that should have woken it was interrupted once more, on its way out."""
     monkeypatch.setattr(sharing, "PATIENCE", 0.01)
-    calls = Calls(SharedTurns(Lock()), 0)
+    calls = Calls(SharedTransactions(Lock()), 0)
     calls.shared._waiting.append(sharing._Call([Asked(rows(5))], None))
     monkeypatch.setattr(calls.shared._waiting[0], "thread", -1)
     (told,) = calls.shared.ask([Asked(rows(1))], None, calls)

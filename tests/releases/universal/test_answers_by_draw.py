@@ -31,7 +31,7 @@ from pcqr.hypotheses.thresholds import Threshold
 from pcqr.planner.request import Request
 from pcqr.privacy.composition import Context, account
 from pcqr.privacy.entropy import SeededEntropy
-from pcqr.privacy.unit import PERSON
+from pcqr.privacy.unit import USER
 from pcqr.releases.agnostic.planning import plan_direct
 from pcqr.releases.base.answering import first_batch_cost
 from pcqr.releases.protocol.plan import Aim, Budget
@@ -156,7 +156,7 @@ def test_persons_and_tables_in_parts_are_answered_by_one_draw_too(hypotheses: Hy
     release = AgnosticRelease(hypotheses, epsilon=4.0, queries=3, entropy=0)
     release.fit(X, y, public=public, groups=np.arange(6_000) // 2)
     assert isinstance(release.plan_, ClassifierPlan)
-    assert release.guarantee_.unit == PERSON
+    assert release.guarantee_.unit == USER
     assert (release.guarantee_.is_pure, release.n_records_) == (True, 3_000)
     assert release.plan_.draw == AgnosticRelease(hypotheses, epsilon=4.0, queries=3).plan(3_000, 1, public).draw
     pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")

@@ -102,8 +102,8 @@ def test_every_query_is_answered_without_end() -> None:
     assert (cost.published, cost.new, cost.is_certain, cost.is_exhausting) == (ROWS, 0, True, False)
     assert len(list(release.answers(FRAME))) == ROWS
     assert release.answer(FRAME.iloc[[0]]) == release.answer(FRAME.iloc[[0]])
-    assert (release.queries_answered_, release.unstable_answers_, release.unstable_left_) == (0, 0, None)
-    assert release.plan_.left == Usage(None, None)
+    assert (release.queries_answered_, release.unstable_answers_, release.unstable_remaining_) == (0, 0, None)
+    assert release.plan_.remaining == Usage(None, None)
     assert not release.known(FRAME[:3]).any()
     assert release.score(FRAME, Y) > 0.9
 

@@ -23,7 +23,7 @@ from pcqr.privacy.entropy import SeededEntropy
 from pcqr.releases.protocol import online as sharing
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Asked
-from pcqr.releases.protocol.online import Lock, SharedTurns
+from pcqr.releases.protocol.online import Lock, SharedTransactions
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.semi_private.run import sspp
 from pcqr.releases.subsample.plan import VoteStage
@@ -67,7 +67,7 @@ def impatient(universal: UnvPrivCl) -> UnvPrivCl:
     """With locks for which nobody waits, one of the release and one of its votes."""
     for asked in (universal, universal.protocol):
         asked._lock = Impatient()
-        asked._sharing = SharedTurns(asked._lock)
+        asked._sharing = SharedTransactions(asked._lock)
     return universal
 
 

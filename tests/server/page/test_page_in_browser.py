@@ -102,7 +102,7 @@ def test_one_query_is_asked_and_answered_in_words(visit: Visit) -> None:
 def test_a_model_says_how_likely_its_label_is(visit: Visit) -> None:
     page = visit.go("#/of/tree/ask")
     told = {"label": LABELS[1], "coin": None, "kind": "published", "probability": 0.875}
-    page.route("**/ask", lambda route: route.fulfill(json={"answers": [told], "spent": None, "left": None}))
+    page.route("**/ask", lambda route: route.fulfill(json={"answers": [told], "spent": None, "remaining": None}))
     fill(page, 90)
     page.get_by_role("button", name="Ask for the label").click()
     expect(page.get_by_role("region", name="Answer")).to_contain_text("Its probability is 88\u00a0%, by the model.")

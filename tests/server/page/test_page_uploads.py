@@ -280,7 +280,7 @@ def test_costs_of_parts_are_bounds_of_the_whole(visit: Visit) -> None:
         {
             "lines": ["1", "2", "1", "3", "4", "4.0"],
             "known": [False, True, False, False, False, False],
-            "left": {"queries": None, "unstable": 1, "labels": None},
+            "remaining": {"queries": None, "unstable": 1, "labels": None},
             "fresh": [1, 2, 1],  # 4 and 4.0 are one row to the server
         },
     )
@@ -290,7 +290,8 @@ def test_costs_of_parts_are_bounds_of_the_whole(visit: Visit) -> None:
 
 
 def test_rows_that_would_exhaust_the_release_are_asked_on_a_word_more(browser: Browser, tmp_path: Path) -> None:
-    """Told when the file is priced or, where others have asked since then, when it is sent. It is sent as confirmed."""
+    """Answered when the file is priced or, where others have asked since then, when it is sent. It is sent as
+    confirmed."""
     wards.keep_release(tmp_path / "few", wards.agnostic(unstable=2))
     place = Place("few", tmp_path / "few" / "release", anchor=tmp_path / "few" / "anchor")
     with serving(place) as address, visiting(browser, address) as visit:
@@ -307,7 +308,7 @@ def test_rows_that_would_exhaust_the_release_are_asked_on_a_word_more(browser: B
         with httpx.Client(base_url=address) as other:  # somebody else uses one of the two unstable answers
             for row in range(400):
                 table = {name: cells[:1] for name, cells in wards.rows([39.9 + row / 2_000]).items()}
-                if other.post("/v1/releases/few/ask", json={"columns": table}).json()["left"]["unstable"] == 1:
+                if other.post("/v1/releases/few/ask", json={"columns": table}).json()["remaining"]["unstable"] == 1:
                     break
         button.click()
         expect(warning).to_be_in_viewport()

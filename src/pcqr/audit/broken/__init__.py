@@ -30,8 +30,8 @@ from pcqr.audit.broken import base as neighbours
 from pcqr.audit.broken import classifiers, messages, posteriors, predicates, sparse_vectors, universal, votes
 from pcqr.audit.broken import posteriors as scores
 from pcqr.audit.broken import records as parties
-from pcqr.audit.broken import records as persons
 from pcqr.audit.broken import records as tables
+from pcqr.audit.broken import records as users
 from pcqr.audit.broken import records as weights
 from pcqr.audit.broken import votes as buffers
 from pcqr.audit.broken import votes as floats
@@ -49,7 +49,7 @@ BROKEN: tuple[Bug, ...] = (
     *floats.BUGS,
     *buffers.BUGS,
     *teachers.BUGS,
-    *persons.BUGS,
+    *users.BUGS,
     *weights.BUGS,
     *scores.BUGS,
     *messages.BUGS,

@@ -13,19 +13,19 @@ from pcqr.audit.broken.base import Bug, bug
 from pcqr.audit.exact.cases.classifiers import Counted, counted
 from pcqr.audit.exact.cases.predicates import cuts_stage
 from pcqr.audit.exact.cases.publication import PollSession
-from pcqr.audit.exact.cases.records import LabelCounts, Person, PersonTable, TreeOnCutsOfPersons, WeightedTable
+from pcqr.audit.exact.cases.records import LabelCounts, TreeOnCutsOfUsers, User, UserTable, WeightedTable
 from pcqr.audit.exact.cases.tables import NUMBER, PLAN, SCHEMA, TREES, RawTable, Table, published_tree
 from pcqr.audit.exact.laws import in_full
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.data.records import InMemory
 from pcqr.data.records.counting import IntArray
-from pcqr.data.records.persons import Weighted
+from pcqr.data.records.user_level import Weighted
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.privacy.composition import Context, account
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.privacy.noise import discrete_gaussians
-from pcqr.privacy.unit import PERSON
+from pcqr.privacy.unit import USER
 from pcqr.releases.classifier.plan import ClassCountsStage
 from pcqr.releases.multiparty.plan import PartiesStage
 from pcqr.releases.multiparty.run import parties_guarantee, whole_weights
@@ -115,50 +115,50 @@ WEIGHT_BUGS: Sequence[Bug] = (
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Persons whose rows are treated as though each were somebody else's.
+# GroupedRecords whose rows are treated as though each were somebody else's.
 
 
 @dataclass(frozen=True)
-class PersonPoll:
+class UserPoll:
     """The shipped votes for 1 at a place, with noise for one vote; the parts are of persons, or of their rows."""
 
     place: float
     together: bool
 
-    def __call__(self, table: PersonTable, entropy: Entropy) -> str:
+    def __call__(self, table: UserTable, entropy: Entropy) -> str:
         given = table if self.together else table.as_rows()
         return str(PollSession(Thresholds(), 2, (self.place,), given, entropy).ask(self.place))
 
 
-HEALTHY: Person = ((0.0, 0), (0.0, 0))
+HEALTHY: User = ((0.0, 0), (0.0, 0))
 
 
-def _visits(label: int) -> PersonTable:
+def _visits(label: int) -> UserTable:
     """Somebody with two rows on the left, and somebody with two on the right."""
-    return PersonTable.of((HEALTHY, ((1.0, label), (1.0, label))))
+    return UserTable.of((HEALTHY, ((1.0, label), (1.0, label))))
 
 
-def _often(place: float) -> PersonTable:
+def _often(place: float) -> UserTable:
     """Two persons with four rows each: one in the middle, one at this place."""
-    return PersonTable.of((((1.0, 0),) * 4, ((place, 0),) * 4))
+    return UserTable.of((((1.0, 0),) * 4, ((place, 0),) * 4))
 
 
-ON_CUTS = TreeOnCutsOfPersons(cuts_stage(2, 1, 1.0), 3)
+ON_CUTS = TreeOnCutsOfUsers(cuts_stage(2, 1, 1.0), 3)
 
-PERSON_BUGS: Sequence[Bug] = (
+USER_BUGS: Sequence[Bug] = (
     bug(
         "groups split over teachers",
         "Rows are given to teachers one by one: a person with two rows reaches two teachers, and is charged for one.",
-        claim=Guarantee(1.0, unit=PERSON),
-        broken=PersonPoll(1.0, together=False),
-        correct=PersonPoll(1.0, together=True),
+        claim=Guarantee(1.0, unit=USER),
+        broken=UserPoll(1.0, together=False),
+        correct=UserPoll(1.0, together=True),
         neighbours=(_visits(1), _visits(0)),
     ),
     bug(
         "cuts of all rows of persons",
         "Cuts are drawn from all rows, and paid for as if each person had one row: a person with many rows moves the "
         "middle by as many.",
-        claim=ON_CUTS.claimed.for_persons("records are persons"),
+        claim=ON_CUTS.claimed.at_user_level("records are persons"),
         broken=replace(ON_CUTS, of_all_rows=True),
         correct=ON_CUTS,
         neighbours=(_often(0.0), _often(2.0)),

@@ -56,14 +56,14 @@ class OneTooMany(RunningSparseVector):
     """Goes on while c ≤ E."""
 
     @property
-    def has_halted(self) -> bool:
-        return self.unstable_left < 0
+    def is_exhausted(self) -> bool:
+        return self.unstable_remaining < 0
 
 
 class NeverHalts(RunningSparseVector):
     """Does not count its unstable answers."""
 
-    has_halted = False
+    is_exhausted = False
 
 
 @dataclass(frozen=True)

@@ -202,7 +202,7 @@ class DrawnCase(Case):
     def game(self, first: DrawnLaw, second: DrawnLaw) -> DrawnGame:
         return DrawnGame(first, second)
 
-    def told(self, game: DrawnGame, epsilon: float) -> tuple[tuple[Any, ...], tuple[Hashable, ...]]:
+    def witness_words(self, game: DrawnGame, epsilon: float) -> tuple[tuple[Any, ...], tuple[Hashable, ...]]:
         path, plane = game.tell_tale(epsilon)
         before = f"sums came to {', '.join(map(str, path.values))}, " if path.values else ""
         return (None,), (f"{before}{path.shown[0]} if the last sum came to 1, 2, …, and it came to θ with {plane}",)

@@ -93,8 +93,8 @@ Bounds = tuple[tuple[int, int], ...]
 
 
 def _bounds(noise: int, events: Iterable[Above]) -> Bounds:
-    alone = {(constant, terms[0][1]) for constant, terms in events if len(terms) == 1 and terms[0][0] == noise}
-    return tuple(sorted(alone))
+    non_reentrant = {(constant, terms[0][1]) for constant, terms in events if len(terms) == 1 and terms[0][0] == noise}
+    return tuple(sorted(non_reentrant))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -119,18 +119,18 @@ def measure_of(draw: Callable[[Entropy], int]) -> Measure:
 def best_adversary(law: SparseVectorLaw, menu: Sequence[Query], epsilon: float, rounds: int) -> float:
     """The largest P(O) − e^ε·Q(O) that an adversary reaches who chooses each query by the answers so far."""
 
-    def value(p: Floats, q: Floats, unstable_left: int, rounds_left: int) -> float:
-        if unstable_left == 0 or rounds_left == 0:
+    def value(p: Floats, q: Floats, unstable_remaining: int, rounds_remaining: int) -> float:
+        if unstable_remaining == 0 or rounds_remaining == 0:
             return max(0.0, float(p.sum()) - math.exp(epsilon) * float(q.sum()))
-        return max(after(query, p, q, unstable_left, rounds_left - 1) for query in menu)
+        return max(after(query, p, q, unstable_remaining, rounds_remaining - 1) for query in menu)
 
-    def after(query: Query, p: Floats, q: Floats, unstable_left: int, rounds_left: int) -> float:
+    def after(query: Query, p: Floats, q: Floats, unstable_remaining: int, rounds_remaining: int) -> float:
         stable_p, stable_q = p * law.stable(query.distance), q * law.stable(query.neighbour)
         if query.flips:  # the label tells the neighbours apart: no answer of P's has any mass under Q
             stable_q = np.zeros_like(q)
-        told = value(stable_p, stable_q, unstable_left, rounds_left)
+        told = value(stable_p, stable_q, unstable_remaining, rounds_remaining)
         failed_p = law.after_unstable(p * law.unstable(query.distance))
         failed_q = law.after_unstable(q * law.unstable(query.neighbour))
-        return told + value(failed_p, failed_q, unstable_left - 1, rounds_left)
+        return told + value(failed_p, failed_q, unstable_remaining - 1, rounds_remaining)
 
     return value(law.initial, law.initial, law.parameters.unstable, rounds)

@@ -125,10 +125,10 @@ class Shown(Session[HalfSpace]):
 
 @dataclass(frozen=True)
 class SumLaw:
-    """A noisy sum, and what is shown (`told`) when it comes to each of a few values."""
+    """A noisy sum, and what is shown (`witness_words`) when it comes to each of a few values."""
 
     noisy: NoisySum
-    told: tuple[tuple[float, ...], ...]
+    witness_words: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class SumGame:
     @property
     def _is_open(self) -> bool:
         """Is something shown that does not follow from the noisy sum, or is the noise itself a private matter?"""
-        return self.first.told != self.second.told or self.first.noisy.law != self.second.noisy.law
+        return self.first.witness_words != self.second.witness_words or self.first.noisy.law != self.second.noisy.law
 
     @property
     def _law(self) -> NoiseLaw:
@@ -311,7 +311,7 @@ class SumCase(Case):
     def game(self, first: SumLaw, second: SumLaw) -> SumGame:
         return game_of(first, second)
 
-    def told(self, game: SumGame, epsilon: float) -> tuple[tuple[HalfSpace | Corner, ...], tuple[bool, ...]]:
+    def witness_words(self, game: SumGame, epsilon: float) -> tuple[tuple[HalfSpace | Corner, ...], tuple[bool, ...]]:
         return (game.tell_tale(epsilon),), (True,)
 
 

@@ -92,7 +92,7 @@ class Case:
         """What an adversary can make of two laws."""
         return Game(first, second)
 
-    def told(self, game: Any, epsilon: float) -> tuple[tuple[Any, ...], tuple[Hashable, ...]]:
+    def witness_words(self, game: Any, epsilon: float) -> tuple[tuple[Any, ...], tuple[Hashable, ...]]:
         """The queries and the answers that tell most at ε."""
         conversation = game.tell_tale(epsilon)
         return tuple(self.menu[number] for number, _ in conversation), tuple(answer for _, answer in conversation)
@@ -108,11 +108,11 @@ class Witness:
     answers: tuple[Hashable, ...]
 
     def __str__(self) -> str:
-        told = "; ".join(
+        witness_words = "; ".join(
             ("" if query is None else f"{query} → ") + ("⊥" if answer is None else str(answer))
             for query, answer in zip(self.queries, self.answers, strict=True)
         )
-        return f"{self.first} against {self.second}: {told}"
+        return f"{self.first} against {self.second}: {witness_words}"
 
 
 class Divergence(NamedTuple):
@@ -193,7 +193,7 @@ def verify(case: Case) -> Finding:
         claimed=claimed,
         epsilon=epsilon,
         delta=delta,
-        witness=Witness(first, second, *case.told(game, min(epsilon, claimed.epsilon))),
+        witness=Witness(first, second, *case.witness_words(game, min(epsilon, claimed.epsilon))),
         curve=_curve(game, claimed, epsilon),
         truncated=game.truncated,
         divergences=tuple(Divergence(order, most, _claimed(case, order)) for order, most in divergences.items()),

@@ -152,7 +152,7 @@ class SparseVectorRun:
         run = self.running(self.parameters, entropy)
         seen = ""
         for distance in distances:
-            if run.has_halted:
+            if run.is_exhausted:
                 break
             seen += STABLE if run.is_stable(distance) else UNSTABLE
         return seen

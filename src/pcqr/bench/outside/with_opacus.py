@@ -46,7 +46,7 @@ def logistic(task: Task) -> Labels:
     noise = 2.0 * math.sqrt(STEPS) / largest_mu(task.epsilon, task.delta)
     rate = min(LARGEST_RATE, NOISE_LEFT * (1.0 - MOMENTUM) * task.records / (noise * CLIP * math.sqrt(STEPS)))
     inner = torch.optim.SGD(model.parameters(), lr=rate, momentum=MOMENTUM)
-    descend(model, inner, rows, task, per_epoch=1, steps=STEPS, clip=CLIP, noise=noise)
+    gradient_descent(model, inner, rows, task, per_epoch=1, steps=STEPS, clip=CLIP, noise=noise)
     task.fitted()
     return labels(model, torch.tensor(vectors(task.X_test), dtype=torch.float32))
 
@@ -62,7 +62,7 @@ def network(task: Task) -> Labels:
     )
     inner = torch.optim.Adam(model.parameters(), lr=given["rate"])
     how = {name: given[name] for name in ("per_epoch", "steps", "clip", "noise")}
-    descend(model, inner, rows, task, **how)
+    gradient_descent(model, inner, rows, task, **how)
     task.fitted()
     return labels(model, torch.tensor(vectors(task.X_test), dtype=torch.float32))
 
@@ -78,7 +78,7 @@ def labels(model: Any, rows: Any) -> Labels:
     return np.asarray(found.numpy(), dtype=np.int64)
 
 
-def descend(
+def gradient_descent(
     model: Any, inner: Any, rows: Any, task: Task, *, per_epoch: int, steps: int, clip: float, noise: float
 ) -> None:
     """Each record is in each batch with probability 1/`per_epoch`; gradients are cut to norm `clip`, and `noise` is in

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pcqr.data.records.encoded import Encoded, Narrow
 from pcqr.data.records.in_memory import InMemory
 from pcqr.data.records.parted import Cluster, ParquetTable
-from pcqr.data.records.persons import Persons
 from pcqr.data.records.source import Records
+from pcqr.data.records.user_level import GroupedRecords
 
-__all__ = ["Cluster", "Encoded", "InMemory", "Narrow", "ParquetTable", "Persons", "Records"]
+__all__ = ["Cluster", "Encoded", "GroupedRecords", "InMemory", "Narrow", "ParquetTable", "Records"]

@@ -27,7 +27,7 @@ Table = NDArray[np.int64]
 
 
 @cache
-def slope_table() -> Table:
+def gradient_table() -> Table:
     """⌊2¹⁵·2/(1 + e^{j/256})⌋: twice the slope of the logistic loss, so that it is cut at a margin of 0."""
     return _table(lambda power, places: (2 * FULL_SLOPE * power, (1 << places) + power))
 
@@ -107,7 +107,7 @@ def add_scores(
 
 
 @compiled
-def to_slopes(scores: Integers, shift: int, labels: Labels, table: Integers) -> None:
+def to_gradients(scores: Integers, shift: int, labels: Labels, table: Integers) -> None:
     """Turn the scores of the only block into r = ±slope, in 2⁻¹⁵."""
     score = scores[0]
     for i in range(score.size):

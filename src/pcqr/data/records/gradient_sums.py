@@ -22,9 +22,9 @@ from pcqr.data.records.gradient_kernels import (
     add_by_cell,
     add_scores,
     add_vectors,
-    slope_table,
+    gradient_table,
+    to_gradients,
     to_residuals,
-    to_slopes,
     weigh,
     weight_table,
 )
@@ -167,7 +167,7 @@ class GradientSums:
     def _to_residuals(self, scores: Integers, labels: Labels) -> None:
         shift = self._bound.bit_length() - 1 + _MARGIN_BITS
         if self.blocks == 1:
-            to_slopes(scores, shift, labels, slope_table())
+            to_gradients(scores, shift, labels, gradient_table())
         else:
             to_residuals(scores, shift, labels, weight_table())
 

@@ -12,7 +12,7 @@ from pcqr.data.records.arrays import Labels, Points
 from pcqr.data.records.counting import Block, ConjunctionCounts, block_rows
 from pcqr.data.records.directions import LARGEST_COORDINATE
 from pcqr.data.records.feature_map import FeatureMap, Ferns
-from pcqr.data.records.gradient_kernels import Integers, Weights, slope_table, weight_table
+from pcqr.data.records.gradient_kernels import Integers, Weights, gradient_table, weight_table
 from pcqr.data.records.gradient_sums import GRID, GradientSums, cell_length, check_sums
 from pcqr.data.records.in_memory import InMemory
 from pcqr.data.records.predicates import Predicate
@@ -115,7 +115,7 @@ class DeviceGradientSums(GradientSums):
             cell_length=cell_length(features.count, features.share, bound),
             classes=classes,
             depth=features.depth,
-            table=slope_table() if self.blocks == 1 else weight_table(),
+            table=gradient_table() if self.blocks == 1 else weight_table(),
         )
 
     def total(self, dense: Weights, cells: Weights) -> tuple[Integers, Integers]:

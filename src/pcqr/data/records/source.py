@@ -62,7 +62,7 @@ class Records(ABC):
     >>> records = InMemory([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1])
     >>> isinstance(records, Records), records.size
     (True, 4)
-    >>> records.mistakes([Thresholds().learn([1.0, 2.0], [0, 1])])  # of 1[x > 1.5]
+    >>> records.error_counts([Thresholds().learn([1.0, 2.0], [0, 1])])  # of 1[x > 1.5]
     array([1])
     """
 
@@ -134,7 +134,7 @@ class Records(ABC):
             counts += np.bincount(y, minlength=self.labels)
         return counts
 
-    def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
+    def error_counts(self, labellings: Sequence[Labelling]) -> IntArray:
         """How many records each of `labellings` gets wrong."""
         wrong = np.zeros(len(labellings), dtype=np.int64)
         for X, y in self.blocks(self.point_rows):

@@ -368,7 +368,7 @@ class Schema:
             Columns to leave out, such as labels. Each column takes a share of ε.
         groups : array-like of shape (rows,) or None, default None
             The id of a person for each row. The guarantee is then about persons, n counts them, and cuts and
-            categories come from one row of each person, chosen by a secret coin (docs/persons.md). Not for tables in
+            categories come from one row of each person, chosen by a secret coin (docs/user-level.md). Not for tables in
             parts.
         account : Account, str, path or None, default None
             The account that is charged before anything is drawn. None: nothing is remembered.

@@ -238,12 +238,12 @@ def reading_parquet(name: str) -> Iterator[Any]:
     try:
         yield pyarrow.parquet
     except PermissionError:
-        raise_alone(DataError(name, "a file that can be read", "one that this user may not read"))
+        raise_without_cause(DataError(name, "a file that can be read", "one that this user may not read"))
     except (pyarrow.ArrowException, OSError, ValueError, ArithmeticError):  # damaged pages, cells that are none
-        raise_alone(DataError(name, "a Parquet file", "a file that cannot be parsed as such"))
+        raise_without_cause(DataError(name, "a Parquet file", "a file that cannot be parsed as such"))
 
 
-def raise_alone(error: DataError) -> NoReturn:
+def raise_without_cause(error: DataError) -> NoReturn:
     """Raise it without the error that is being handled: `from None` would only hide that one."""
     try:
         raise error

@@ -166,9 +166,9 @@ class Account:
             raise ParameterError("unit", "a Unit of pcqr.privacy.unit, such as RECORD", unit)
         where = new_place(place)
         terms = Terms(rule, unit, now())
-        with create_ledger(where, PURPOSE, anchor=anchor) as ledger, ledger.turn() as turn:
-            turn.append(TERMS, terms.written())
-            turn.state = state_of(Tally(), 0)
+        with create_ledger(where, PURPOSE, anchor=anchor) as ledger, ledger.transaction() as transaction:
+            transaction.append(TERMS, terms.written())
+            transaction.state = state_of(Tally(), 0)
         return cls(where, ledger.identity, terms, anchor)
 
     @classmethod
@@ -260,7 +260,7 @@ class Account:
             return read_state(ledger.state)[0]
 
     @property
-    def left(self) -> Tally:
+    def remaining(self) -> Tally:
         """What may still be charged, by the filter."""
         return self.filter.limit - self.spent
 
@@ -309,19 +309,20 @@ class Account:
         if not charged.within(terms.rule.limit):
             raise LedgerDamaged(
                 self.place,
-                f"was charged {self.told(charged)}, more than its limit of {self.told(terms.rule.limit, is_left=True)}",
+                f"was charged {self.amount_text(charged)}, more than its limit of "
+                f"{self.amount_text(terms.rule.limit, is_remaining=True)}",
                 "Its (ε, δ) does not hold for what was released. Release nothing more on this table.",
             )
 
     def covers(self, guarantee: Guarantee) -> bool:
         """Would a release with this guarantee fit now? Nothing is charged, and another may come first."""
         try:
-            self.left_after(guarantee)
+            self.remaining_after(guarantee)
         except AccountExhausted:
             return False
         return True
 
-    def left_after(self, guarantee: Guarantee) -> Tally:
+    def remaining_after(self, guarantee: Guarantee) -> Tally:
         """Return what would remain after a release with this guarantee. Nothing is charged, and another may come first.
 
         Parameters
@@ -332,7 +333,7 @@ class Account:
         Returns
         -------
         Tally
-            By the filter, as `left`.
+            By the filter, as `remaining`.
 
         Raises
         ------
@@ -378,11 +379,11 @@ class Account:
         if not all(value is None or isinstance(value, str | int | float) for value in facts.values()):
             raise ParameterError("facts", "texts, numbers or None", [type(value).__name__ for value in facts.values()])
         known = {"by": self._origin} if self._origin else {}
-        with self._open(writing=True) as ledger, ledger.turn() as turn:
-            terms = Terms.read(turn.at([FIRST])[FIRST], self.place)
+        with self._open(writing=True) as ledger, ledger.transaction() as transaction:
+            terms = Terms.read(transaction.at([FIRST])[FIRST], self.place)
             _check(guarantee, terms.unit)
             price = terms.rule.price(guarantee)
-            spent, count = read_state(turn.state)
+            spent, count = read_state(transaction.state)
             if not (spent + price).within(terms.rule.limit):
                 raise self._exhausted(price, spent, terms.rule.limit)
             body = {
@@ -393,8 +394,8 @@ class Account:
                 "price": [str(price.loss), str(price.delta)],
                 "facts": known | facts,
             }
-            turn.append(CHARGE, as_json(body))
-            turn.state = state_of(spent + price, count + 1)
+            transaction.append(CHARGE, as_json(body))
+            transaction.state = state_of(spent + price, count + 1)
         return read_charge(count + 1, body)
 
     def on_behalf_of(self, command: str) -> Account:
@@ -403,9 +404,9 @@ class Account:
         same._origin = command
         return same
 
-    def told(self, tally: Tally, *, is_left: bool = False) -> str:
+    def amount_text(self, tally: Tally, *, is_remaining: bool = False) -> str:
         """A tally in the filter's symbols: spent rounded up, left rounded down."""
-        shown = at_most if is_left else at_least
+        shown = at_most if is_remaining else at_least
         return f"{self.filter.symbol} = {shown(tally.loss)}, δ = {shown(tally.delta)}"
 
     def __repr__(self) -> str:
@@ -418,16 +419,16 @@ class Account:
     def _exhausted(self, price: Tally, spent: Tally, limit: Tally) -> AccountExhausted:
         return AccountExhausted(
             account=self.name,
-            asked=self.told(price),
-            left=self.told(limit - spent, is_left=True),
-            limit=self.told(limit, is_left=True),
+            asked=self.amount_text(price),
+            remaining=self.amount_text(limit - spent, is_remaining=True),
+            limit=self.amount_text(limit, is_remaining=True),
         )
 
 
 def _check(guarantee: Guarantee, unit: Unit) -> None:
     """Raise unless a release with this guarantee may be charged to an account of this unit."""
     if not guarantee.unit.implies(unit):
-        remedy = "take an account of the release's unit, or say whose each row is: --person, groups="
+        remedy = "take an account of the release's unit, or say whose each row is: --groups, groups="
         allowed = f"about the account's unit, '{unit.adjacency}' ({remedy})"
         raise ParameterError("guarantee", allowed, guarantee.adjacency)
     if not guarantee.is_private:
@@ -475,7 +476,7 @@ def resolve_account(account: AccountLike | None) -> Account | None:
 # An account as JSON tells it: public facts.
 
 
-def told_account(account: Account) -> dict[str, Any]:
+def account_facts(account: Account) -> dict[str, Any]:
     """Its terms, what was spent and what is left: no figure is rounded to the better."""
     rule = account.filter
     anchor, is_apart = account.anchor
@@ -486,19 +487,19 @@ def told_account(account: Account) -> dict[str, Any]:
         "epsilon": account.epsilon,
         "delta": account.delta,
         "filter": rule.name,
-        "limit": told_tally(account, rule.limit, is_left=True),
+        "limit": tally_facts(account, rule.limit, is_remaining=True),
         "conversion_delta": rule.conversion if isinstance(rule, ConcentratedFilter) else None,
         "unit": {"kind": account.unit.kind, "rows": account.unit.rows, "adjacency": account.unit.adjacency},
         "created": account.created,
-        "spent": told_tally(account, account.spent),
-        "left": told_tally(account, account.left, is_left=True),
+        "spent": tally_facts(account, account.spent),
+        "remaining": tally_facts(account, account.remaining, is_remaining=True),
         "adoptions": [each.facts(for_holder=True) for each in account.adoptions],
         "anchor": str(anchor),
         "anchor_apart": is_apart,
     }
 
 
-def told_charge(account: Account, charge: Charge) -> dict[str, Any]:
+def charge_facts(account: Account, charge: Charge) -> dict[str, Any]:
     """One release that was charged."""
     return {
         "number": charge.number,
@@ -506,13 +507,13 @@ def told_charge(account: Account, charge: Charge) -> dict[str, Any]:
         "what": charge.what,
         "epsilon": charge.epsilon,
         "delta": charge.delta,
-        "price": told_tally(account, charge.price),
+        "price": tally_facts(account, charge.price),
         "facts": charge.facts,
     }
 
 
-def told_tally(account: Account, tally: Tally, *, is_left: bool = False) -> dict[str, float]:
+def tally_facts(account: Account, tally: Tally, *, is_remaining: bool = False) -> dict[str, float]:
     """ε or ρ, whichever the filter adds up, and δ: what is spent is rounded up, what is left down."""
-    shown = at_most if is_left else at_least
+    shown = at_most if is_remaining else at_least
     loss = "rho" if account.filter.symbol == "ρ" else "epsilon"
     return {loss: float(shown(tally.loss, 15)), "delta": float(shown(tally.delta, 15))}

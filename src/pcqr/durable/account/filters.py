@@ -118,8 +118,9 @@ class Filter(ABC):
         """Return what a release with this guarantee costs."""
 
     @abstractmethod
-    def largest_epsilon(self, left: Tally) -> str:
-        """The largest ε of one more release, known by its ε alone, for which `left` is enough; never rounded up."""
+    def largest_epsilon(self, remaining: Tally) -> str:
+        """The largest ε of one more release, known by its ε alone, for which `remaining` is enough; never rounded
+        up."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,8 @@ class BasicFilter(Filter):
     def price(self, guarantee: Guarantee) -> Tally:
         return Tally(exact(guarantee.epsilon), exact(guarantee.delta))
 
-    def largest_epsilon(self, left: Tally) -> str:
-        return at_most(left.loss)
+    def largest_epsilon(self, remaining: Tally) -> str:
+        return at_most(remaining.loss)
 
 
 @dataclass(frozen=True)
@@ -202,8 +203,8 @@ class ConcentratedFilter(Filter):
             return Tally(exact(guarantee.rho))
         return Tally(exact(guarantee.epsilon) ** 2 / 2, exact(guarantee.delta))
 
-    def largest_epsilon(self, left: Tally) -> str:
-        return root_at_most(2 * left.loss)
+    def largest_epsilon(self, remaining: Tally) -> str:
+        return root_at_most(2 * remaining.loss)
 
 
 def new_filter(name: str, epsilon: float, delta: float) -> Filter:

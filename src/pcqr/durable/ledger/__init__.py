@@ -1,6 +1,6 @@
 """An append-only log of one release or one account, chained by hashes, whose anchor is kept apart (proofs/ledger.md).
 
-    with open_ledger("hospital.account", "account") as ledger, ledger.turn() as turn:
+    with open_ledger("hospital.account", "account") as ledger, ledger.transaction() as turn:
         turn.append("charge", body)
         turn.state = state
     # here the turn is on disk, and the anchor has moved: what follows may be shown
@@ -11,7 +11,7 @@ Two stores behind one contract: SQLite (a path; one writer) and PostgreSQL (an a
 from __future__ import annotations
 
 from pcqr.durable.ledger.chain import Entry, Link
-from pcqr.durable.ledger.ledger import Ledger, Turn
+from pcqr.durable.ledger.ledger import Ledger, Transaction
 from pcqr.durable.ledger.opening import create_ledger, open_ledger
 
-__all__ = ["Entry", "Ledger", "Link", "Turn", "create_ledger", "open_ledger"]
+__all__ = ["Entry", "Ledger", "Link", "Transaction", "create_ledger", "open_ledger"]

@@ -237,16 +237,16 @@ class NewAnchor:
             self.path.unlink(missing_ok=True)
 
 
-class Rehearsed(Exception):
+class DryRunEnded(Exception):
     """Everything but the last step has been done, and is now taken back."""
 
 
-class RehearsedAnchor(NewAnchor):
+class DryRunAnchor(NewAnchor):
     """The anchor of a dry run: made and removed again, as after an attempt that failed."""
 
     def make(self, first: Link) -> None:
         super().make(first)
-        raise Rehearsed
+        raise DryRunEnded
 
 
 def slot(identity: str, link: Link) -> bytes:

@@ -23,7 +23,7 @@ _SHIFTS = np.array([[0], [6], [12], [18]], np.uint64)
 _ONE, _PLACE = np.uint64(1), np.uint64(63)
 
 
-class Sieve:
+class BloomFilter:
     """The keys of all entries of a ledger up to the link `until`, by their first eight bytes (`tables.prefixes`).
 
     These bytes name a word and at most four bits of it, which are set when a key is added and never cleared: a key
@@ -74,7 +74,7 @@ class Keys:
 
     def __init__(self) -> None:
         self._recent = _Recent(-1)
-        self._sieve: Sieve | None = None
+        self._sieve: BloomFilter | None = None
         self._asked = 0
         """Keys that were looked for since there was a sieve."""
 
@@ -93,7 +93,7 @@ class Keys:
         entries = entries_at(store, connection, {seq for _, seq in seqs})
         return {key: entries[seq] for key, seq in seqs if entries[seq].position(key) is not None}
 
-    def perhaps_known(
+    def may_contain(
         self, store: Store, connection: Connection, keys: Sequence[bytes], end: Snapshot
     ) -> Sequence[bytes]:
         """Those of `keys` that an entry up to `end` may have: no entry has one of the others.
@@ -148,9 +148,9 @@ class Keys:
                 recent.add(store.keyed(connection, recent.until, end.last.seq), end.last.seq)
         return recent
 
-    def _filled(self, store: Store, connection: Connection, end: Snapshot) -> Sieve:
+    def _filled(self, store: Store, connection: Connection, end: Snapshot) -> BloomFilter:
         """A sieve with all keys up to `end`."""
-        sieve = Sieve(end.last)
+        sieve = BloomFilter(end.last)
         for part in store.all_indexed(connection):
             sieve.add(part)
         for _, keys, size in self._caught_up(store, connection, end).entries:

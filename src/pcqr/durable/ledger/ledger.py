@@ -30,8 +30,8 @@ Finder = Callable[[Sequence[bytes]], dict[bytes, Entry]]
 At = Callable[[Sequence[int]], dict[int, Entry]]
 
 
-class Turn:
-    """What `ledger.turn()` gives. Its entries are written when the block ends, all of them or none."""
+class Transaction:
+    """What `ledger.transaction()` gives. Its entries are written when the block ends, all of them or none."""
 
     def __init__(self, before: Snapshot, find: Finder, at: At, read: Reader, place: str) -> None:
         self.before = before
@@ -134,7 +134,7 @@ class Turn:
 
     def _check_open(self) -> None:
         if self._is_over:
-            raise LedgerClosed(self._place, "has ended this turn", "Take a new one: with ledger.turn() as turn.")
+            raise LedgerClosed(self._place, "has ended this turn", "Take a new one: with ledger.transaction() as turn.")
 
 
 def duplicate_key() -> ParameterError:
@@ -277,7 +277,7 @@ class Ledger:
         check_all(self._store, end, progress)
 
     @contextmanager
-    def turn(self) -> Iterator[Turn]:
+    def transaction(self) -> Iterator[Transaction]:
         """Read and append while nobody else does, in this process or another.
 
         When the block is left without an error, what was appended is on disk and confirmed: it may be shown. When the
@@ -285,7 +285,7 @@ class Ledger:
         known, and the ledger has closed itself.
         """
         self._check_writable()
-        self._check_no_turn()
+        self._check_no_transaction()
         with self._lock:
             self._owner = threading.get_ident()
             try:
@@ -297,7 +297,7 @@ class Ledger:
     def discard(self) -> bool:
         """Remove the ledger and its anchor, and close it, if it has no entry: nothing was ever replied from it."""
         self._check_writable()
-        self._check_no_turn()
+        self._check_no_transaction()
         with self._lock:
             is_gone = self._store.remove_empty()
             if is_gone and self._anchor is not None:
@@ -307,7 +307,7 @@ class Ledger:
 
     def close(self) -> None:
         """Let others write. Everything that was replied is on disk already."""
-        self._check_no_turn()
+        self._check_no_transaction()
         with self._lock:
             self._shut("is closed", "Open it again.")
 
@@ -330,50 +330,50 @@ class Ledger:
     def __deepcopy__(self, _: object) -> Ledger:
         return self._reopen()
 
-    def _taken(self) -> Iterator[Turn]:
+    def _taken(self) -> Iterator[Transaction]:
         connection = self._store.begin()
         try:
             with self._store.explaining():
                 before = self._end(connection, self._known, keep=True)
             reached("turn begun")
-            turn = Turn(
+            transaction = Transaction(
                 before,
-                partial(self._found_in_turn, connection, before),
+                partial(self._found_in_transaction, connection, before),
                 partial(self._at, connection),
                 partial(self._store.read, connection),
                 self.place,
             )
             try:
-                yield turn
+                yield transaction
             finally:
-                turn.end()
+                transaction.end()
             self._check_writable()  # not in a process that was forked inside the block
-            turn.check_keys()
-            if turn.is_empty:
+            transaction.check_keys()
+            if transaction.is_empty:
                 self._store.end(connection)
                 self._confirm(before.last)
             else:
-                self._record(connection, turn)
+                self._record(connection, transaction)
         finally:
             self._give_back(connection)
 
-    def _record(self, connection: Connection, turn: Turn) -> None:
+    def _record(self, connection: Connection, transaction: Transaction) -> None:
         """Ledger commit → anchor → reply."""
-        drafts = turn.drafts or ([Draft(STATE, b"", None)] if turn.is_chained else [])
-        entries = chained(turn.last, bytes.fromhex(self.identity), drafts, turn.state)
+        drafts = transaction.drafts or ([Draft(STATE, b"", None)] if transaction.is_chained else [])
+        entries = chained(transaction.last, bytes.fromhex(self.identity), drafts, transaction.state)
         try:
             with self._store.explaining():
                 if entries:
-                    indexed = self._keys.index(self._store, connection, entries, turn.before)
-                    self._store.write(connection, entries, turn.state, indexed)
-                self._store.note(connection, turn.notes)
+                    indexed = self._keys.index(self._store, connection, entries, transaction.before)
+                    self._store.write(connection, entries, transaction.state, indexed)
+                self._store.note(connection, transaction.notes)
                 reached("entries written")
                 self._store.commit(connection)
             reached("committed")
             self._store.check_in_place()
-            self._confirm(entries[-1].link if entries else turn.last)
+            self._confirm(entries[-1].link if entries else transaction.last)
             if entries:
-                self._keys.committed(turn.last, entries, indexed)
+                self._keys.committed(transaction.last, entries, indexed)
         except BaseException as error:
             self._shut("closed itself when a turn failed", "Open it again, and read what was recorded.")
             if isinstance(error, OSError):
@@ -423,10 +423,10 @@ class Ledger:
         with self._store.explaining():
             return self._keys.find(self._store, connection, keys, end)
 
-    def _found_in_turn(self, connection: Connection, end: Snapshot, keys: Sequence[bytes]) -> dict[bytes, Entry]:
+    def _found_in_transaction(self, connection: Connection, end: Snapshot, keys: Sequence[bytes]) -> dict[bytes, Entry]:
         if self._store.has_one_writer:
             with self._store.explaining():
-                keys = self._keys.perhaps_known(self._store, connection, keys, end)
+                keys = self._keys.may_contain(self._store, connection, keys, end)
         return self._found(connection, keys, end) if keys else {}
 
     def _at(self, connection: Connection, seqs: Sequence[int]) -> dict[int, Entry]:
@@ -452,7 +452,7 @@ class Ledger:
         if self._bound is not None:
             raise LedgerClosed(self.place, "is open for reading only", "Open it for writing.")
 
-    def _check_no_turn(self) -> None:
+    def _check_no_transaction(self) -> None:
         if self._owner == threading.get_ident():
             raise LedgerError(self.place, "is in a turn of this thread already", "End that turn first.")
 

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from pcqr.durable.addresses import without_password
-from pcqr.durable.ledger.anchor import Anchor, NewAnchor, Rehearsed, RehearsedAnchor, check_free, default_path
+from pcqr.durable.ledger.anchor import Anchor, DryRunAnchor, DryRunEnded, NewAnchor, check_free, default_path
 from pcqr.durable.ledger.chain import ADOPTED, Draft, Entry, Link, adoption_body, chained, read_adoption
 from pcqr.durable.ledger.checks import check_anchor, check_end, contains, rolled_back, walk
 from pcqr.durable.ledger.ledger import Ledger
@@ -51,7 +51,7 @@ def create_ledger(place: str | os.PathLike[str], purpose: str, anchor: str | Pat
     >>> from pcqr.durable.ledger import create_ledger
     >>> folder = Path(tempfile.mkdtemp())
     >>> with create_ledger(folder / "ledger", "release", anchor=folder / "anchor") as ledger:
-    ...     with ledger.turn() as turn:
+    ...     with ledger.transaction() as turn:
     ...         _ = turn.append("answer", b"yes", b"first query")
     ...     print(ledger.last.seq, ledger.find([b"first query"])[b"first query"].body)
     1 b'yes'
@@ -60,10 +60,10 @@ def create_ledger(place: str | os.PathLike[str], purpose: str, anchor: str | Pat
     return open_ledger(place, purpose, anchor)
 
 
-def rehearse_ledger(place: str | os.PathLike[str], purpose: str, anchor: str | Path | None = None) -> None:
+def dry_run_ledger(place: str | os.PathLike[str], purpose: str, anchor: str | Path | None = None) -> None:
     """Do what `create_ledger` does up to the last step, and take it back: raises what that would raise."""
-    with suppress(Rehearsed):
-        _make(place, purpose, anchor, RehearsedAnchor)
+    with suppress(DryRunEnded):
+        _make(place, purpose, anchor, DryRunAnchor)
 
 
 def open_ledger(

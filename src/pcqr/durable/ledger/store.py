@@ -200,7 +200,7 @@ def _create_tables(connection: Connection) -> None:
     connection.execute(insert(META).values(version=0))
 
 
-def _create_book(connection: Connection) -> None:
+def _create_quotas(connection: Connection) -> None:
     METADATA.create_all(connection, [USAGE, ASKED, REQUESTS], checkfirst=False)
 
 
@@ -230,7 +230,7 @@ def _create_receipts(connection: Connection) -> None:
     METADATA.create_all(connection, [REQUESTS], checkfirst=False)
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_book, _create_index, _create_receipts)
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_quotas, _create_index, _create_receipts)
 """The n-th, counted from 0, brings a database from version n to version n + 1."""
 _AT_ONCE = 10_000
 _PREFIX = 8

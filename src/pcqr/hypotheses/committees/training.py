@@ -125,7 +125,7 @@ class TeachesInBulk(ABC):
     """
 
     @property
-    def teaches_in_turn(self) -> bool:
+    def teaches_one_by_one(self) -> bool:
         """Does each teacher take its time? Then they are trained one after the other, and progress is told of each."""
         return False
 
@@ -200,7 +200,7 @@ class Members(Committee):
         return cls(members, labels)
 
 
-def trained_alone(hypotheses: HypothesisClass, records: InMemory) -> Hypothesis:
+def train_one(hypotheses: HypothesisClass, records: InMemory) -> Hypothesis:
     """What `learn` makes of one part. An exception would be an observable function of the records: a fixed vote."""
     try:
         return hypotheses.learn(records.X, records.y)
@@ -208,10 +208,10 @@ def trained_alone(hypotheses: HypothesisClass, records: InMemory) -> Hypothesis:
         return Constant(FIXED_VOTE)
 
 
-def trained_in_turn(hypotheses: HypothesisClass, X: Points, y: Labels, ends: IntArray) -> Iterator[Hypothesis]:
+def train_one_by_one(hypotheses: HypothesisClass, X: Points, y: Labels, ends: IntArray) -> Iterator[Hypothesis]:
     """What `learn` makes of the rows [0, ends[0]), [ends[0], ends[1]), …: one teacher after the other."""
     for start, end in pairwise([0, *ends.tolist()]):
-        yield trained_alone(hypotheses, InMemory.of_checked(X[start:end], y[start:end], hypotheses.labels))
+        yield train_one(hypotheses, InMemory.of_checked(X[start:end], y[start:end], hypotheses.labels))
 
 
 def _vote(teacher: Hypothesis, X: Points, labels: int) -> IntArray:
@@ -538,13 +538,13 @@ def trained(
         return _in_bulk(hypotheses, records, parts)
     if records.is_elsewhere:
         together = list(groups(parts, group_rows(records)))
-        found = records.taught(partial(_in_turn, hypotheses), *joined(together))
+        found = records.taught(partial(_one_by_one, hypotheses), *joined(together))
         return Members(tuple(chain.from_iterable(found)), hypotheses.labels)
-    return Members(tuple(records.taught(partial(trained_alone, hypotheses), parts)), hypotheses.labels)
+    return Members(tuple(records.taught(partial(train_one, hypotheses), parts)), hypotheses.labels)
 
 
 def _in_bulk(hypotheses: TeachesInBulk, records: Records, parts: Sequence[Positions]) -> Committee:
-    in_turn = hypotheses.teaches_in_turn or records.whole > 1  # how many rows a part of persons has is private
+    in_turn = hypotheses.teaches_one_by_one or records.whole > 1  # how many rows a part of persons has is private
     rows = 1 if in_turn else group_rows(records) if records.is_elsewhere else records.point_rows
     whole, ends = joined(list(groups(parts, rows)))
     taught = list(records.taught(partial(_learned, hypotheses), whole, None if in_turn else ends))
@@ -557,8 +557,8 @@ def _learned(hypotheses: TeachesInBulk, held: InMemory, ends: IntArray | None = 
     return hypotheses.learn_parts(held.X, held.y.astype(np.int8), np.array([held.size]) if ends is None else ends)
 
 
-def _in_turn(hypotheses: HypothesisClass, held: InMemory, ends: IntArray) -> list[Hypothesis]:
-    return list(trained_in_turn(hypotheses, held.X, held.y, ends))
+def _one_by_one(hypotheses: HypothesisClass, held: InMemory, ends: IntArray) -> list[Hypothesis]:
+    return list(train_one_by_one(hypotheses, held.X, held.y, ends))
 
 
 def group_rows(records: Records) -> int:

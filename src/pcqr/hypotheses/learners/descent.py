@@ -106,7 +106,7 @@ NEVER = -1e300
 
 
 @compiled
-def descend(
+def gradient_descent(
     X: Points, y: Labels, starts: IntArray, ends: IntArray, penalty: float, weights: FloatArray, biases: FloatArray
 ) -> None:
     """Write the weights and biases of each part [starts[j], ends[j]) to `weights[j]` and `biases[j]`, rows by label.

@@ -374,17 +374,17 @@ def _write_plane(weights: NDArray[Any], biases: NDArray[Any], member: Hypothesis
         biases[0 if biases.size == 1 else member.label] = 2.0 * member.label - 1.0 if biases.size == 1 else 1.0
     elif isinstance(member, Fitted):
         *before, last = _steps(member.model)
-        slopes, shifts = np.array(last.coef_, dtype=np.float64), np.array(last.intercept_, dtype=np.float64)
+        gradients, shifts = np.array(last.coef_, dtype=np.float64), np.array(last.intercept_, dtype=np.float64)
         for scaler in before:
-            slopes = slopes if scaler.scale_ is None else slopes / scaler.scale_
-            shifts = shifts if scaler.mean_ is None or not scaler.with_mean else shifts - slopes @ scaler.mean_
-        if not (np.isfinite(slopes).all() and np.isfinite(shifts).all()):
+            gradients = gradients if scaler.scale_ is None else gradients / scaler.scale_
+            shifts = shifts if scaler.mean_ is None or not scaler.with_mean else shifts - gradients @ scaler.mean_
+        if not (np.isfinite(gradients).all() and np.isfinite(shifts).all()):
             return
         if biases.size > 1:
             biases[:] = NEVER
             biases[last.classes_] = 0.0
-        places = [0] if biases.size == 1 else last.classes_[-slopes.shape[0] :]
-        weights[places], biases[places] = slopes, shifts
+        places = [0] if biases.size == 1 else last.classes_[-gradients.shape[0] :]
+        weights[places], biases[places] = gradients, shifts
 
 
 def _write_tree(columns: NDArray[Any], cuts: NDArray[Any], leaves: NDArray[Any], member: Hypothesis) -> None:

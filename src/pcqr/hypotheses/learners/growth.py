@@ -24,7 +24,7 @@ from pcqr.data.records.arrays import Labels, Points, as_points
 from pcqr.data.records.counting import Int32Array
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, TeachesInBulk
-from pcqr.hypotheses.learners.descent import Planes, descend
+from pcqr.hypotheses.learners.descent import Planes, gradient_descent
 from pcqr.hypotheses.learners.estimators import OnlyLearns
 from pcqr.hypotheses.trees.committee import TreeCommittee, blank
 
@@ -359,7 +359,7 @@ class LogisticTeachers(TaughtTogether):
         return {"weights": np.zeros((count, rows, features)), "biases": np.zeros((count, rows))}
 
     def _teach(self, X: Points, y: Labels, starts: IntArray, ends: IntArray, made: Arrays) -> None:
-        descend(X, y, starts, ends, float(self.penalty), made["weights"], made["biases"])
+        gradient_descent(X, y, starts, ends, float(self.penalty), made["weights"], made["biases"])
 
 
 @dataclass(frozen=True)

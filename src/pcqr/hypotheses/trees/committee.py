@@ -14,7 +14,7 @@ from pcqr.data.records.counting import Int32Array, Words
 from pcqr.data.records.predicates import Leaf, Predicate, Predicates, Split
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import MOST_LABELS, Labels, Points
-from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, of_width, trained_alone
+from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, of_width, train_one
 from pcqr.hypotheses.trees.tree import DecisionTree
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def taught(hypotheses: DecisionTrees, X: Points, y: Labels, ends: IntArray) -> A
             continue
         for part in parts.tolist():
             rows = slice(starts[part], ends[part])
-            teacher = trained_alone(hypotheses, InMemory.of_checked(X[rows], y[rows], hypotheses.labels))
+            teacher = train_one(hypotheses, InMemory.of_checked(X[rows], y[rows], hypotheses.labels))
             if isinstance(teacher, DecisionTree):  # what could not be trained stays blank: the fixed vote
                 _write(trees, part, teacher.root)
     return trees

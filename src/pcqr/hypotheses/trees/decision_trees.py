@@ -444,7 +444,7 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         return DecisionTree(cheapest_tree(function, found), points.shape[1]).simplified()
 
     @property
-    def teaches_in_turn(self) -> bool:
+    def teaches_one_by_one(self) -> bool:
         return not self.is_fixed or (self.depth or self.deepest) > DEEPEST_AT_ONCE
 
     def learn_parts(self, X: Points, y: Labels, ends: IntArray) -> Arrays:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pcqr.compiled import compiled
 from pcqr.data.records.counting import ConjunctionCounts, Int32Array, IntArray, in_shares
-from pcqr.progress import under_way
+from pcqr.progress import stage_progress
 
 FloatArray = NDArray[np.float64]
 
@@ -308,8 +308,8 @@ class MistakeLaw:
 
     def label_costs(self, sums: IntArray) -> IntArray:
         """What a leaf costs at one node, for each label that it may have."""
-        mistakes: IntArray = sums.sum() - sums
-        return mistakes
+        error_counts: IntArray = sums.sum() - sums
+        return error_counts
 
 
 class PartitionFunction:
@@ -378,7 +378,7 @@ class PartitionFunction:
         from pcqr.gpu.counts import tree_levels  # noqa: PLC0415 (torch takes seconds to import, and need not be there)
 
         counts, law = self.counts, self.law
-        with under_way("weighing trees on the GPU"):
+        with stage_progress("weighing trees on the GPU"):
             return tree_levels(
                 counts.table, counts.predicates, counts.depth, law.decay, law.stop_odds, law.share, device
             )[1:]

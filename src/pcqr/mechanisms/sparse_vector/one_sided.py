@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.checks import alone, check_delta, check_integer, check_positive, check_probability, keep_plain
+from pcqr.checks import check_delta, check_integer, check_positive, check_probability, keep_plain, non_reentrant
 from pcqr.mechanisms.stability import laplace_tail, scale_for, smallest_threshold
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee, rounded_up
@@ -261,11 +261,11 @@ class RunningSparseVector:
 
     Attributes
     ----------
-    unstable_left : int
+    unstable_remaining : int
         Unstable answers that are left. Public.
-    queries_left : int or None
+    queries_remaining : int or None
         Queries that are left. Public; None: any number.
-    has_halted : bool
+    is_exhausted : bool
         Whether either is used up.
 
     Examples
@@ -276,7 +276,7 @@ class RunningSparseVector:
     >>> run = RunningSparseVector(vector, SeededEntropy(0))  # NOT PRIVATE; the same as vector.start(…)
     >>> [run.is_stable(distance) for distance in (60, 0, 60, 0)]
     [True, False, True, False]
-    >>> run.has_halted
+    >>> run.is_exhausted
     True
     """
 
@@ -284,28 +284,28 @@ class RunningSparseVector:
 
     def __init__(self, parameters: SparseVector, entropy: Entropy, thresholds: Sequence[int] = ()) -> None:
         self.parameters = parameters
-        self.unstable_left = parameters.unstable
-        self.queries_left = parameters.queries
+        self.unstable_remaining = parameters.unstable
+        self.queries_remaining = parameters.queries
         self._entropy = entropy
         self._thresholds = list(thresholds)
         self._threshold(self._epoch)
 
     @property
-    def has_halted(self) -> bool:
+    def is_exhausted(self) -> bool:
         """A function of the answers alone, hence public."""
-        return self.unstable_left <= 0 or (self.queries_left is not None and self.queries_left <= 0)
+        return self.unstable_remaining <= 0 or (self.queries_remaining is not None and self.queries_remaining <= 0)
 
-    @alone
+    @non_reentrant
     def is_stable(self, distance: int) -> bool:
         """Answer the query whose distance to instability is `distance`. Raises RuntimeError once halted."""
-        if self.has_halted:
+        if self.is_exhausted:
             raise RuntimeError("The sparse vector has halted: no further query may be tested.")
-        if self.queries_left is not None:
-            self.queries_left -= 1
+        if self.queries_remaining is not None:
+            self.queries_remaining -= 1
         threshold = self._threshold(self._epoch)
         stable = distance + self.parameters.query_noise(self._entropy) > threshold
         if not stable:
-            self.unstable_left -= 1  # one step: ⊥ is counted, and the next threshold, if there is one, is due
+            self.unstable_remaining -= 1  # one step: ⊥ is counted, and the next threshold, if there is one, is due
         return stable
 
     def thresholds(self) -> tuple[int, ...]:
@@ -319,7 +319,7 @@ class RunningSparseVector:
     @property
     def _epoch(self) -> int:
         """Which threshold holds: the first, or where each ⊥ is followed by another one, that after the last ⊥."""
-        return self.parameters.unstable - self.unstable_left if self.parameters.redraws_threshold else 0
+        return self.parameters.unstable - self.unstable_remaining if self.parameters.redraws_threshold else 0
 
     def _threshold(self, epoch: int) -> int:
         while len(self._thresholds) <= epoch:
@@ -327,4 +327,4 @@ class RunningSparseVector:
         return self._thresholds[epoch]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.parameters!r}, unstable_left={self.unstable_left})"
+        return f"{type(self).__name__}({self.parameters!r}, unstable_remaining={self.unstable_remaining})"

@@ -23,7 +23,7 @@ def objection(ledger: Ledger, delta: float) -> str | None:
 def figures(ledger: Ledger, delta: float) -> tuple[float, float]:  # noqa: ARG001 - the signature of every accountant
     """(ε, δ) of the ledger, δ being what the events bring."""
     total = math.fsum(
-        count * (release.alone.epsilon if isinstance(release, BoundedRangeEvent) else release.epsilon)
+        count * (release.by_itself.epsilon if isinstance(release, BoundedRangeEvent) else release.epsilon)
         for release, count in ledger.releases
         if isinstance(release, PureEvent | ApproximateEvent | BoundedRangeEvent)
     )

@@ -129,7 +129,7 @@ class BoundedRangeEvent:
         keep_plain(self, floats=("epsilon",))
 
     @property
-    def alone(self) -> Guarantee:
+    def by_itself(self) -> Guarantee:
         """The guarantee of the release by itself."""
         return Guarantee(self.epsilon) if self.stated is None else self.stated
 

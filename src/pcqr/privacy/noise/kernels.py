@@ -108,7 +108,7 @@ def verdict(
     bits: int,
     lows: Words,
     highs: Words,
-    slopes: Words,
+    gradients: Words,
     curve: np.uint64,
 ) -> int:
     """Whether place j of block i = `block_of` is kept by a U with 2⁶³·U in [`place`, `place` + `span`)."""
@@ -117,7 +117,7 @@ def verdict(
     if bits == 0:
         return KEPT
     t = j << np.uint64(64 - bits)
-    total = term = exponent = high_product(t, slopes[i] + high_product(t, curve))
+    total = term = exponent = high_product(t, gradients[i] + high_product(t, curve))
     order = 1
     while term > _NONE:
         order += 1
@@ -152,7 +152,7 @@ def draw(
     highs: Words,
     keeps: Words,
     guide: NDArray[np.int16],
-    slopes: Words,
+    gradients: Words,
     curve: int,
     bits: int,
     words_an_attempt: int,
@@ -175,7 +175,7 @@ def draw(
         read += words_an_attempt
         i = block_of(place, lows, guide)
         if place < highs[i] or place + span > keeps[i]:
-            said = verdict(place, span, i, j, bits, lows, highs, slopes, steepening)
+            said = verdict(place, span, i, j, bits, lows, highs, gradients, steepening)
             if said == DOUBT:
                 return read, filled, True
             if said == REFUSED:

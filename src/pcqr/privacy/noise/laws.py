@@ -169,7 +169,7 @@ def _use(words: Words, table: Blocks, entropy: Entropy, form: int, drawn: Intege
             table.highs,
             table.keeps,
             table.guide,
-            table.slopes,
+            table.gradients,
             table.curve,
             table.bits,
             table.words_an_attempt,
@@ -334,7 +334,7 @@ class Blocks:
     """2⁶³ times where U surely keeps every number of a block before, from below: 0 where the table does not say."""
     guide: NDArray[np.int16]
     """The last block that begins, by `lows`, at or before each of 2^10 equally spaced places."""
-    slopes: Words
+    gradients: Words
     curve: int
     """2⁶⁴ times the coefficients of t and t² in q(w·(i + t)) − q(w·i), from below. Not used where w is 1."""
 
@@ -379,7 +379,7 @@ def blocks(power: int, scale: float) -> Blocks:
     lows, highs = cumulative_bounds(power, unit, _PLACE_BITS)
     starts = np.array([*lows, 1 << _PLACE_BITS], dtype=np.uint64)
     grid = np.arange(1 << (_PLACE_BITS - GUIDE_SHIFT), dtype=np.uint64) << np.uint64(GUIDE_SHIFT)
-    slopes, curve = _exponents(power, unit, len(lows)) if bits else ([], 0)
+    gradients, curve = _exponents(power, unit, len(lows)) if bits else ([], 0)
     return Blocks(
         power=power,
         bits=bits,
@@ -388,7 +388,7 @@ def blocks(power: int, scale: float) -> Blocks:
         highs=_frozen(np.array(highs, dtype=np.uint64)),
         keeps=_frozen(np.array(_keeps(lows, highs, bits), dtype=np.uint64)),
         guide=_frozen((np.searchsorted(starts, grid, side="right") - 1).astype(np.int16)),
-        slopes=_frozen(np.array(slopes, dtype=np.uint64)),
+        gradients=_frozen(np.array(gradients, dtype=np.uint64)),
         curve=curve,
     )
 

@@ -8,7 +8,7 @@ from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.agnostic.planning import plan_agnostic, plan_direct
 from pcqr.releases.agnostic.run import ag_priv_cl
-from pcqr.releases.base.contributions import Hearing, weighs_rows
+from pcqr.releases.base.contributions import ContributionBound, weighs_rows
 from pcqr.releases.base.inputs import Given, Known
 from pcqr.releases.base.stable import RelabellingRelease
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
@@ -93,7 +93,7 @@ class AgnosticRelease(RelabellingRelease[Any]):
         p, the columns of the table once it is encoded.
     n_records_ : int
         n.
-    queries_answered_, unstable_answers_, unstable_left_ : int
+    queries_answered_, unstable_answers_, unstable_remaining_ : int
         What has been asked, how much of it was unstable, and how many unstable answers are left.
 
     References
@@ -124,7 +124,7 @@ class AgnosticRelease(RelabellingRelease[Any]):
     _: KW_ONLY
     vote: Vote = "auto"
 
-    def _hears(self, hypotheses: HypothesisClass) -> Hearing:
+    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:
         """Return "one row" unless the draw weighs rows. Noisy votes make no draw: teachers get all rows."""
         if not weighs_rows(hypotheses):
             return "one row"

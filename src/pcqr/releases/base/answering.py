@@ -17,14 +17,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from pcqr.data.schema.cells import weights
 from pcqr.data.schema.labels import places_among
 from pcqr.durable.account import AccountLike
-from pcqr.errors import BudgetExhausted, Halted, ParameterError
+from pcqr.errors import BudgetExhausted, Exhausted, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.inputs import Known, LabelArray, label_cells, plain_name
 from pcqr.releases.base.kept import KeptRelease, V
 from pcqr.releases.protocol.answers import Answer, BatchCost
-from pcqr.releases.protocol.log import Asked, Book, Told, batch_cost, keys, new_rows, with_range
+from pcqr.releases.protocol.log import Answered, Asked, QuotaTable, batch_cost, keys, new_rows, with_range
 from pcqr.releases.protocol.plan import Aim, Budget, Pins, Plan, QueryPlan
 from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
 
@@ -81,7 +81,7 @@ class Release(KeptRelease[V]):
         return with_range(cost, _unstable_range(self.plan_))
 
     @np.errstate(all="ignore")
-    def cost(self, asked: Asked, book: Book) -> tuple[BatchCost, NDArray[np.bool_]]:
+    def cost(self, asked: Asked, quota_table: QuotaTable) -> tuple[BatchCost, NDArray[np.bool_]]:
         """Return what a request would cost its asker, and which of its rows the asker has asked before. Asks nothing.
 
         As `preview`, with the asker's allowance. Where the asker shares nothing with others, a row that somebody else
@@ -91,8 +91,8 @@ class Release(KeptRelease[V]):
         ----------
         asked : Asked
             The request; its points by `points`.
-        book : Book
-            That of this release (`book()`).
+        book : QuotaTable
+            That of this release (`quota_table()`).
 
         Returns
         -------
@@ -106,7 +106,7 @@ class Release(KeptRelease[V]):
         """
         self._check_fitted()
         these = keys(asked.points)
-        known, quota = book.known(asked, these), book.quota(asked)
+        known, quota = quota_table.known(asked, these), quota_table.quota(asked)
         cost = self._protocol.preview(asked.points, _unstable_share(self.plan_), known=known, quota=quota)
         is_known = np.array([this in known for this in these], dtype=np.bool_)
         return with_range(cost, _unstable_range(self.plan_)), is_known
@@ -255,22 +255,22 @@ class Release(KeptRelease[V]):
         return self._table(X, self.schema_)
 
     @np.errstate(all="ignore")
-    def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[Any]]:
+    def ask_together(self, asked: Sequence[Asked], quota_table: QuotaTable | None = None) -> list[Answered[Any]]:
         """Answer many requests at once: what each would get if asked alone, in this order, and on disk in one go.
 
-        A request that stops (`Told.stopped`) has the replies to its first rows, and does not stop the others. All rows
-        are decided in one turn: whoever wants short turns asks for few rows.
+        A request that stops (`Answered.stopped`) has the replies to its first rows, and does not stop the others. All
+        rows are decided in one turn: whoever wants short turns asks for few rows.
 
         Parameters
         ----------
         asked : sequence of Asked
             The requests; their points by `points`.
-        book : Book or None, default None
-            That of this release (`book()`), where askers have allowances or tokens.
+        book : QuotaTable or None, default None
+            That of this release (`quota_table()`), where askers have allowances or tokens.
 
         Returns
         -------
-        list of Told
+        list of Answered
             One for each request. Labels and coins are label names; the label of an unstable answer is None.
 
         Raises
@@ -293,8 +293,8 @@ class Release(KeptRelease[V]):
         names: dict[int | None, Any] = {None: None}
         names |= {number: plain_name(name) for number, name in enumerate(self.classes_)}
         return [
-            Told([reply.named(names) for reply in told.replies], told.stopped, told.is_replay)
-            for told in self._protocol.ask_together(asked, book)
+            Answered([reply.named(names) for reply in told.replies], told.stopped, told.is_replay)
+            for told in self._protocol.ask_together(asked, quota_table)
         ]
 
     @np.errstate(all="ignore")
@@ -302,8 +302,8 @@ class Release(KeptRelease[V]):
         """The share of rows of `X` that `predict` gives the label in `y`. Always a number: see below.
 
         Rows are asked in order. Those that get no answer, because the release halts before them, count as 1/C right, as
-        a coin of so many sides would be on average, and `Halted` is warned of. Of private labels a score is a release
-        of its own, which no ε covers.
+        a coin of so many sides would be on average, and `Exhausted` is warned of. Of private labels a score is a
+        release of its own, which no ε covers.
         """
         check_is_fitted(self, "plan_")
         points, truth = self._table(X, self.schema_), places_among(self.classes_, label_cells(y))
@@ -317,7 +317,7 @@ class Release(KeptRelease[V]):
             share = "half" if self.classes_.shape[0] == 2 else f"1/{self.classes_.shape[0]}"
             words = f"The release was exhausted after {answered:,} of {truth.shape[0]:,} rows."
             message = f"{words} The others count as {share} right."
-            warnings.warn(message, Halted, stacklevel=3)  # errstate stands between
+            warnings.warn(message, Exhausted, stacklevel=3)  # errstate stands between
         return float(np.average(right, weights=by_row))
 
     def _asked(self, points: Points) -> tuple[LabelArray, BudgetExhausted | None]:
@@ -329,7 +329,9 @@ class Release(KeptRelease[V]):
                 labels.append((reply.coin or 0) if reply.label is None else reply.label)
         except BudgetExhausted as halted:
             shown = [self._shown(*each) for each in zip(halted.answers, labels, strict=True)]
-            stopped = BudgetExhausted(spent=halted.spent, requested=halted.requested, left=halted.left, answers=shown)
+            stopped = BudgetExhausted(
+                spent=halted.spent, requested=halted.requested, remaining=halted.remaining, answers=shown
+            )
         return self.classes_[np.array(labels, dtype=np.int8)], stopped
 
     @property
@@ -343,9 +345,9 @@ class Release(KeptRelease[V]):
         return self._votes.unstable
 
     @property
-    def unstable_left_(self) -> int | None:
+    def unstable_remaining_(self) -> int | None:
         """Unstable answers that may still be given before the release halts or publishes. None: they have no limit."""
-        return self._votes.left.unstable
+        return self._votes.remaining.unstable
 
     def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
         found = super()._prepared(hypotheses, known)
@@ -384,14 +386,14 @@ class Release(KeptRelease[V]):
 
 def first_batch_cost(plan: QueryPlan, X: Points) -> BatchCost:
     """What the rows of `X` would cost a release that has been fitted with `plan` and has answered nothing yet."""
-    votes_left = max(1, plan.publish.after_queries) if isinstance(plan, UniversalPlan) else None
-    votes_left = 0 if isinstance(plan, ClassifierPlan) else votes_left
+    votes_remaining = max(1, plan.publish.after_queries) if isinstance(plan, UniversalPlan) else None
+    votes_remaining = 0 if isinstance(plan, ClassifierPlan) else votes_remaining
     cost = batch_cost(
         new_rows(X, ()),
-        left=plan.left,
+        remaining=plan.remaining,
         planned=plan.queries,
         unstable_share=_unstable_share(plan),
-        votes_left=votes_left,
+        votes_remaining=votes_remaining,
     )
     return with_range(cost, _unstable_range(plan))
 

@@ -1,4 +1,4 @@
-"""Who is behind each row: the ids that `fit` gets as `groups`, each read by itself (proofs/persons.md)."""
+"""Who is behind each row: the ids that `fit` gets as `groups`, each read by itself (proofs/user_level.md)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from pcqr.checks import check_integer, check_positive
-from pcqr.data.records import Persons, Records
+from pcqr.data.records import GroupedRecords, Records
 from pcqr.data.records.counting import IntArray
-from pcqr.data.records.persons import WHOLE, ByLabel, Weighted
+from pcqr.data.records.user_level import WHOLE, ByLabel, Weighted
 from pcqr.data.schema.cells import Cells, cells, distinct, weights
 from pcqr.data.schema.reading import MISSING_TEXTS, read, text_of
 from pcqr.errors import DataError, ParameterError
@@ -25,8 +25,8 @@ from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.releases.classifier.descent import on_the_grid
 
-Hearing = Literal["all rows", "weights", "weights, then all rows", "one row"]
-HEARD: dict[Hearing, str] = {
+ContributionBound = Literal["all rows", "weights", "weights, then all rows", "one row"]
+BOUNDED: dict[ContributionBound, str] = {
     "all rows": "a record is a person here: n counts persons, and all rows of one go to one teacher",
     "weights": "a record is a person here: n counts persons, and all rows of one count at most as one record together",
     "weights, then all rows": (
@@ -35,8 +35,8 @@ HEARD: dict[Hearing, str] = {
     ),
     "one row": "a record is a person here: n counts persons, and one row of each is chosen by a secret coin",
 }
-"""How a person is heard, as a step of its guarantee (proofs/persons.md)."""
-WEIGHED: tuple[Hearing, ...] = ("weights", "weights, then all rows")
+"""How a person is heard, as a step of its guarantee (proofs/user_level.md)."""
+WEIGHED: tuple[ContributionBound, ...] = ("weights", "weights, then all rows")
 """Where rows have weights, so that `Groups.rows` has an effect."""
 _ALLOWED = "the id of a person for each row of X"
 _DIGITS = 2_000
@@ -77,7 +77,7 @@ class Groups:
     rows: int = 1
 
 
-class Whose:
+class UnitIds:
     """Whose the rows of a table are: each its own record where `groups` is None, else those of persons. **Private.**
 
     Raises
@@ -91,7 +91,7 @@ class Whose:
         if given.ids is None and groups is not None:  # a column that is not there, say: not rows without persons
             raise DataError("groups", _ALLOWED, "none")
         check_integer("rows", given.rows, least=1, most=WHOLE)
-        self._numbers, self.rows = None if given.ids is None else person_numbers(given.ids), given.rows
+        self._numbers, self.rows = None if given.ids is None else unit_numbers(given.ids), given.rows
 
     def check_lengths(self, table: Any, labels: Cells) -> None:
         """Refuse what has another length than the table. Where rows are persons', how many there are is private."""
@@ -109,7 +109,7 @@ class Whose:
     def grouped(self, rows: Records, shares: NDArray[np.float64] | None = None) -> Records:
         """The records that algorithms see. `shares` say what each row counts, from 0 to 1."""
         if self._numbers is not None:
-            return Persons(rows, self._numbers, self.rows, shares)
+            return GroupedRecords(rows, self._numbers, self.rows, shares)
         return rows if shares is None else Weighted(rows, by_row=shares)
 
 
@@ -122,7 +122,7 @@ def weighs_rows(hypotheses: HypothesisClass) -> bool:
     return isinstance(hypotheses, DecisionTrees)
 
 
-def person_numbers(groups: Any) -> IntArray:
+def unit_numbers(groups: Any) -> IntArray:
     """For each row the number of its person, 0, …, N−1. Rows belong together where their ids are read as equal."""
     if isinstance(groups, str | bytes) or not hasattr(groups, "__len__") or getattr(groups, "ndim", 1) != 1:
         raise DataError("groups", f"{_ALLOWED}, in a list, an array or a column", "something else")
@@ -131,8 +131,8 @@ def person_numbers(groups: Any) -> IntArray:
     if not ids or None in ids:
         raise DataError("groups", _ALLOWED, "a missing one")
     known: dict[str | None, int] = {}
-    persons = np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)
-    return persons[places]
+    user_level = np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)
+    return user_level[places]
 
 
 def _id(value: Any) -> str | None:

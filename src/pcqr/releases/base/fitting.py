@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pcqr import registry
 from pcqr.checks import check_integer
-from pcqr.data.records import Persons, Records
+from pcqr.data.records import GroupedRecords, Records
 from pcqr.data.schema import Schema
 from pcqr.data.schema.matrix import one_row
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawTable
@@ -37,7 +37,7 @@ from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy, resolve_entropy
 from pcqr.privacy.guarantee import Guarantee, warn_if_weak
 from pcqr.progress import showing
-from pcqr.releases.base.contributions import HEARD, WEIGHED, Groups, Hearing
+from pcqr.releases.base.contributions import BOUNDED, WEIGHED, ContributionBound, Groups
 from pcqr.releases.base.inputs import (
     AssumePublic,
     Given,
@@ -222,7 +222,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     takes_learners: ClassVar[bool] = False
     """May H be a class that only learns, such as any scikit-learn classifier?"""
 
-    not_for_persons_because: ClassVar[str | None] = None
+    no_groups_because: ClassVar[str | None] = None
     """Why `fit` takes no `groups`, where it does not."""
 
     def fit(
@@ -254,7 +254,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         groups : array-like of shape (n,), Groups or None, default None
             Whose each row is: the id of a person, which must not be missing. The guarantee is then about persons, all
             rows of one together, and n counts persons, whose number is public; that of rows is not
-            (docs/persons.md). None: each row is a record of its own.
+            (docs/user-level.md). None: each row is a record of its own.
         verbose : bool, default False
             Write progress, stage by stage, on standard error. For the data holder alone: how long a stage takes may
             depend on the records.
@@ -322,7 +322,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, 1, 1, None)  # parameters are judged before data
         if groups is not None:
-            self._check_persons(hypotheses, groups)
+            self._check_groups(hypotheses, groups)
         entropy = resolve_entropy(self.entropy)
         account = self._account(entropy)
         schema = schema_for(X, schema, public, hypotheses)
@@ -361,7 +361,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             is_private = entropy.is_private and (schema is None or schema.is_private)
             guarantee = plan.guarantee.drawn_with(private_entropy=is_private).assuming(*assumptions)
             if groups is not None:
-                guarantee = self._about_persons(guarantee, hypotheses, known)
+                guarantee = self._user_level_guarantee(guarantee, hypotheses, known)
             warn_if_weak(guarantee, n)
             warn_if_unanswered(plan)
             warn_if_nothing_learned(self._shortfall(hypotheses, known))
@@ -370,7 +370,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             hypotheses, schema = self._begin(hypotheses, given, plan, entropy) or (hypotheses, schema)
         self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
         self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
-        self.guarantee_ = self._told(guarantee.charged(to_account=account is not None), names)
+        self.guarantee_ = self._final_guarantee(guarantee.charged(to_account=account is not None), names)
         self.plan_ = replace(plan, guarantee=self.guarantee_)
         return self
 
@@ -388,7 +388,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         public: Any = None,
         schema: Schema | AssumePublic | None = None,
         *,
-        persons: bool = False,
+        user_level: bool = False,
     ) -> P:
         """The plan that `fit` would make. From public things alone: nothing private is touched and nothing is spent.
 
@@ -402,7 +402,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             Public rows, as for `fit`.
         schema : Schema, AssumePublic or None, default None
             The declared columns, as for `fit`.
-        persons : bool, default False
+        user_level : bool, default False
             Is n a number of persons, as with `groups` of `fit`?
 
         Returns
@@ -422,7 +422,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         NothingLearned
             When n·ε is so small that no more than the most common label can be expected.
         """
-        hypotheses, plan, known = self._planned(records, features, public, schema, persons=persons)
+        hypotheses, plan, known = self._planned(records, features, public, schema, user_level=user_level)
         warn_if_nothing_learned(self._shortfall(hypotheses, known))
         return plan
 
@@ -433,7 +433,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         public: Any,
         schema: Schema | AssumePublic | None,
         *,
-        persons: bool = False,
+        user_level: bool = False,
         weights: bool = False,
     ) -> tuple[HypothesisClass, P, Known]:
         """The class, the plan and the feature maps of a `fit` of which so much is public."""
@@ -441,8 +441,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         public = public.rows if isinstance(public, AssumePublic) else public
         hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
         self._request(hypotheses, records, 1, None)  # parameters are judged first
-        if persons:
-            self._check_persons(hypotheses)
+        if user_level:
+            self._check_groups(hypotheses)
         schema = schema_known(schema, public, hypotheses)
         shown = None
         if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
@@ -460,8 +460,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         known = self._with_maps(hypotheses, known)
         plan = self._make_plan(self._request(hypotheses, records, width, points), known)
         hypotheses.check_work(plan.stages.work(records), width)
-        if persons:
-            plan = replace(plan, guarantee=self._about_persons(plan.guarantee, hypotheses, known))
+        if user_level:
+            plan = replace(plan, guarantee=self._user_level_guarantee(plan.guarantee, hypotheses, known))
         return hypotheses, plan, known
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -476,7 +476,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         """
         return self._has_spent
 
-    def _told(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:  # noqa: ARG002
+    def _final_guarantee(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:  # noqa: ARG002
         """The guarantee with what else there is to say of a release, once it is there."""
         return guarantee
 
@@ -537,26 +537,26 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     def _begin(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> Bought | None:
         """`_start`, on one row of each person where all their rows are too much."""
-        if isinstance(given.records, Persons) and self._hears(hypotheses) == "one row":
+        if isinstance(given.records, GroupedRecords) and self._contribution_bound(hypotheses) == "one row":
             given = replace(given, records=given.records.one_each(entropy))
         return self._start(hypotheses, given, plan, entropy)
 
-    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
-        """Return how the rows of a person are bounded (proofs/persons.md). By default one row of each is sampled."""
+    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
+        """Return how the rows of a person are bounded (proofs/user_level.md). By default one row of each is sampled."""
         return "one row"
 
-    def _about_persons(
+    def _user_level_guarantee(
         self,
         guarantee: Guarantee,
         hypotheses: HypothesisClass,
         known: Known,  # noqa: ARG002
     ) -> Guarantee:
-        return guarantee.for_persons(HEARD[self._hears(hypotheses)])
+        return guarantee.at_user_level(BOUNDED[self._contribution_bound(hypotheses)])
 
-    def _check_persons(self, hypotheses: HypothesisClass, groups: Any = None) -> None:
-        if self.not_for_persons_because is not None:
-            raise ParameterError("groups", f"None for {type(self).__name__}: {self.not_for_persons_because}", "ids")
-        if isinstance(groups, Groups) and groups.rows != 1 and self._hears(hypotheses) not in WEIGHED:
+    def _check_groups(self, hypotheses: HypothesisClass, groups: Any = None) -> None:
+        if self.no_groups_because is not None:
+            raise ParameterError("groups", f"None for {type(self).__name__}: {self.no_groups_because}", "ids")
+        if isinstance(groups, Groups) and groups.rows != 1 and self._contribution_bound(hypotheses) not in WEIGHED:
             allowed = f"1 for {type(self).__name__}, which weighs no rows with these parameters"
             raise ParameterError("groups.rows", allowed, groups.rows)
 

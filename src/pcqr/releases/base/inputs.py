@@ -28,7 +28,7 @@ from pcqr.data.schema.reading import Reading, read, text_of
 from pcqr.data.schema.table import CompactTable, column_names, columns_of, has_columns
 from pcqr.errors import DataError, NearUnique, ParameterError, PublicRowsCoincide
 from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass, Labels, Points
-from pcqr.releases.base.contributions import Whose
+from pcqr.releases.base.contributions import UnitIds
 from pcqr.releases.classifier.plan import MapName
 from pcqr.releases.classifier.predicates import PredicatesRecipe, Purchase
 
@@ -460,7 +460,7 @@ class Handed:
         groups: Any,
         shares: NDArray[np.float64] | None = None,
     ) -> None:
-        self._table, self._labels, self._whose = read_table(estimator, X, schema), label_cells(y), Whose(groups)
+        self._table, self._labels, self._whose = read_table(estimator, X, schema), label_cells(y), UnitIds(groups)
         self._whose.check_lengths(self._table, self._labels)
         if shares is not None and shares.size != self._table.shape[0]:
             raise DataError("sample_weight", "as long as X", "another number of weights")

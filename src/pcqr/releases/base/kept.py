@@ -28,7 +28,7 @@ from pcqr.releases.universal.run import UnvPrivCl
 if TYPE_CHECKING:
     from pcqr.durable.directory import Kept, Secret
     from pcqr.durable.facts import Facts
-    from pcqr.durable.quotas import Book
+    from pcqr.durable.quotas import QuotaTable
 
 
 V = TypeVar("V", bound=QueryPlan)
@@ -118,7 +118,7 @@ class KeptRelease(PrivateEstimator[V]):
                 facts,
                 self._secret(),
                 log,
-                self._votes.left,
+                self._votes.remaining,
                 ledger=ledger,
                 anchor=anchor,
                 key=key,
@@ -126,12 +126,12 @@ class KeptRelease(PrivateEstimator[V]):
             )
         return self
 
-    def book(self) -> Book:
+    def quota_table(self) -> QuotaTable:
         """Who asked what of a kept release: quotas, tokens and past answers (`ask_together`).
 
         Returns
         -------
-        Book
+        QuotaTable
             Tables beside the ledger's chain. They can be read beside a running writer, too.
 
         Raises
@@ -140,12 +140,12 @@ class KeptRelease(PrivateEstimator[V]):
             When the release is in memory: save it first.
         """
         from pcqr.durable.log import LedgerLog  # noqa: PLC0415
-        from pcqr.durable.quotas import Book  # noqa: PLC0415
+        from pcqr.durable.quotas import QuotaTable  # noqa: PLC0415
 
         log = self._votes.log
         if not isinstance(log, LedgerLog):
             raise ReleaseError("in memory", "has no book", "Save it first: release.save(path).")
-        return Book(log.ledger)
+        return QuotaTable(log.ledger)
 
     @np.errstate(all="ignore")
     def warm_up(self) -> None:
@@ -242,7 +242,7 @@ class KeptRelease(PrivateEstimator[V]):
 
     def _resumed_votes(self, kept: Kept, plan: V, entropy: Entropy, queries: int) -> PrivClass:
         if kept.secret is None:
-            labeller: PrivLabel = NoLabeller(kept.log.state.left)
+            labeller: PrivLabel = NoLabeller(kept.log.state.remaining)
         else:
             labeller = self._labeller(_named(VOTES, kept.secret.arrays), plan, entropy)
         return PrivClass(labeller, queries, entropy, kept.log)

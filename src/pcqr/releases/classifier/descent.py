@@ -18,14 +18,14 @@ from pcqr.data.records.feature_map import FeatureMap
 from pcqr.data.records.gradient_kernels import Integers, Weights
 from pcqr.data.records.gradient_sums import GRID, GradientSums
 from pcqr.data.records.on_device import DeviceGradientSums
-from pcqr.data.records.persons import WHOLE, ByLabel
 from pcqr.data.records.predicates import leaves_of
+from pcqr.data.records.user_level import WHOLE, ByLabel
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.noise import discrete_gaussians, discrete_laplaces
-from pcqr.progress import tracked, under_way
+from pcqr.progress import stage_progress, tracked
 from pcqr.releases.classifier.empirical_bayes import LARGEST_WEIGHT, EmpiricalBayes
 from pcqr.releases.classifier.plan import ClassCountsStage, LeafCountsStage, LinearStage, last_quarter
 
@@ -129,7 +129,7 @@ LENGTHENED = 1.25
 grown. Without the factor margins would be too small, and probabilities too close to ½ (docs/models.md)."""
 
 
-def descend(
+def dp_gradient_descent(
     features: FeatureMap,
     records: Records,
     plan: LinearStage,
@@ -151,7 +151,7 @@ def descend(
     posterior = None
     if plan.is_empirical_bayes:
         posterior = EmpiricalBayes(features, public, _by_label(records), is_balanced=is_balanced)
-    with under_way(f"{called}, vectors of the records"):
+    with stage_progress(f"{called}, vectors of the records"):
         sums = records.gradient_sums(features, plan.bound)
     descent, kept = _descent(sums, plan, posterior), last_quarter(plan.steps)
     for step in tracked(f"{called}, noisy sums", range(1, plan.steps + 1)):

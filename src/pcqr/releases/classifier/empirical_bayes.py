@@ -195,9 +195,9 @@ class EmpiricalBayes:
             precision, pull = self._tangents()
             for _ in range(ROUNDS):
                 target = self._posterior(precision, pull)
-            self.weights = self._on_the_way_to(target)
+            self.weights = self._towards(target)
 
-    def _on_the_way_to(self, target: Floats) -> Floats:
+    def _towards(self, target: Floats) -> Floats:
         """`target`, or as far towards it as its tangents may be trusted; 0 where rounding left it without a value."""
         if not np.isfinite(target).all():
             self._variances = self._first_variances()
@@ -218,7 +218,7 @@ class EmpiricalBayes:
         chance, change = _unweighted(*_chances(_margins(rows, weights)), *self._by_label)
         precision, pull = np.zeros((weights.size, weights.size)), np.zeros(weights.size)
         for each in self._sums:
-            up, down = _slopes(_margins(rows, each.at))
+            up, down = _gradients(_margins(rows, each.at))
             up, down = up * self._by_label[1], down * self._by_label[0]
             expected = chance * up - (1.0 - chance) * down
             tangent = moments(rows, change * (up + down) / len(rows))
@@ -272,7 +272,7 @@ def _unweighted(chance: Floats, change: Floats, zero: float, one: float) -> tupl
     return chance / one * mean, change * mean * mean / (zero * one)
 
 
-def _slopes(margins: Floats) -> tuple[Floats, Floats]:
+def _gradients(margins: Floats) -> tuple[Floats, Floats]:
     """How far a record of label 1 pulls up at a margin, and one of label 0 down: at most ½."""
     q = _less_likely(margins)
     return np.where(margins > 0.0, q, 0.5), np.where(margins > 0.0, 0.5, q)

@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.checks import check_delta, check_positive
-from pcqr.data.records import Encoded, ParquetTable, Persons, Records
+from pcqr.data.records import Encoded, GroupedRecords, ParquetTable, Records
 from pcqr.data.records.in_memory import RawRecords, plain_columns
 from pcqr.data.records.on_device import OnDevice
 from pcqr.data.records.parted import Parted
 from pcqr.data.records.parted.parquet import RawParquet
 from pcqr.data.records.parted.source import RawParted
-from pcqr.data.records.persons import WHOLE, ByLabel, WeighedRows, weighed
 from pcqr.data.records.predicates import Predicates
+from pcqr.data.records.user_level import WHOLE, ByLabel, WeighedRows, weighed
 from pcqr.data.schema import Schema
 from pcqr.data.schema.cells import listed
 from pcqr.data.schema.raw import (
@@ -49,7 +49,7 @@ from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.releases.base.contributions import (
     ClassWeight,
-    Hearing,
+    ContributionBound,
     check_class_weight,
     declared_weights,
     in_words,
@@ -297,14 +297,14 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         public: Any = None,
         schema: Schema | None = None,
         *,
-        persons: bool = False,
+        user_level: bool = False,
         weights: bool = False,
     ) -> DryRun:
         """Return what `fit` would do, as `plan` does, with what it would be made of. Nothing is spent.
 
-        `persons`: is n a number of persons? `weights`: will `fit` get a `sample_weight`?
+        `user_level`: is n a number of persons? `weights`: will `fit` get a `sample_weight`?
         """
-        hypotheses, plan, known = self._planned(records, None, public, schema, persons=persons, weights=weights)
+        hypotheses, plan, known = self._planned(records, None, public, schema, user_level=user_level, weights=weights)
         return DryRun(plan, hypotheses, known.maps, self._shortfall(hypotheses, known), known.schema)
 
     @property
@@ -353,7 +353,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return DecisionTrees() if self.trees is None else self.trees
 
-    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
         return "weights"
 
     def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawTable | None:
@@ -417,8 +417,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _assumed(self, known: Known) -> tuple[str, ...]:
         return (MADE_PUBLICLY,) if self._is_dense(known) else ()
 
-    def _about_persons(self, guarantee: Guarantee, hypotheses: HypothesisClass, known: Known) -> Guarantee:
-        found = super()._about_persons(guarantee, hypotheses, known)
+    def _user_level_guarantee(self, guarantee: Guarantee, hypotheses: HypothesisClass, known: Known) -> Guarantee:
+        found = super()._user_level_guarantee(guarantee, hypotheses, known)
         return found if known.recipe is None else found.explained(BOUGHT_OF_PERSONS)
 
     def _is_dense(self, known: Known) -> bool:
@@ -525,7 +525,7 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         """What a record of each label counted in the last run, in 64ths."""
         return vars(self).get("_by_label")
 
-    def _told(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:
+    def _final_guarantee(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:
         shown = self._weights_shown
         if shown is None:
             return guarantee
@@ -609,7 +609,7 @@ def raw_table(given: Given, entropy: Entropy) -> RawTable:
     Each record counts one here, whatever its weight.
     """
     records, raw = given.records, given.raw
-    if isinstance(records, Persons):
+    if isinstance(records, GroupedRecords):
         chosen = records.one_row_each(entropy)
         return raw.rows(chosen) if isinstance(raw, RawInMemory) else RawRecords(records.source.rows(chosen))
     if raw is None:

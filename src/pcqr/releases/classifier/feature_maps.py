@@ -154,11 +154,11 @@ def largest_mu(
 
     # ρ-zCDP is (ρ + 2√(ρ·ln(1/δ)), δ)-DP (Bun and Steinke 2016), and the figures in use are better.
     others = math.fsum((shaping, *(event.epsilon for event in beside)))
-    needed, left = -math.log(delta), epsilon - others
-    if left <= 0.0:
+    needed, remaining = -math.log(delta), epsilon - others
+    if remaining <= 0.0:
         told = f"Other releases, of ε = {others:.6g}, leave nothing of ε = {epsilon:.6g} for a linear classifier."
         raise InfeasiblePlan(told, "a larger ε")
-    low = math.sqrt(2.0) * left / (math.sqrt(needed + left) + math.sqrt(needed)) * (1.0 - _PRECISION)
+    low = math.sqrt(2.0) * remaining / (math.sqrt(needed + remaining) + math.sqrt(needed)) * (1.0 - _PRECISION)
     while bought is not None and not is_kept(low):  # its selections cost more than their share, and some δ is theirs
         low /= 1.25
     high = 2.0 * low

@@ -197,9 +197,9 @@ def _with_linear(
     if len(maps) == 1:
         parts: tuple[tuple[float, int], ...] = ((1.0, sizes[0]),)
     else:
-        left = math.sqrt(1.0 - len(sizes) * PILOT_SHARE**2 - COMPARISON_SHARE**2)
-        parts = (*((PILOT_SHARE, size) for size in sizes), (COMPARISON_SHARE, 1), (left, max(sizes)))
-    delta, rest = float(request.delta), 1.0 if bought is None else bought.left
+        remaining = math.sqrt(1.0 - len(sizes) * PILOT_SHARE**2 - COMPARISON_SHARE**2)
+        parts = (*((PILOT_SHARE, size) for size in sizes), (COMPARISON_SHARE, 1), (remaining, max(sizes)))
+    delta, rest = float(request.delta), 1.0 if bought is None else bought.remaining
     shares = tuple((rest * share, size) for share, size in parts)
     whole = largest_mu(shares, float(epsilon), delta, beside, shaping, bought, n)
     mu = rest * whole

@@ -64,7 +64,7 @@ class PredicatesRecipe(NamedTuple):
         """2^L − 1."""
         return (1 << self.levels) - 1
 
-    def left(self, *, has_numbers: bool = True, has_texts: bool = True) -> float:
+    def remaining(self, *, has_numbers: bool = True, has_texts: bool = True) -> float:
         """Return the share of μ that is left. Shares of Gaussian noise add up by squares."""
         shares = [self.cuts, self.counts] * has_numbers + [self.categories] * has_texts
         return math.sqrt(1.0 - math.fsum(share * share for share in shares))
@@ -87,9 +87,9 @@ class Purchase(NamedTuple):
         return sum(column.kind == "categorical" for column in self.columns)
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the share of μ that is left for the stages that follow."""
-        return self.recipe.left(has_numbers=bool(self.numeric), has_texts=bool(self.categorical))
+        return self.recipe.remaining(has_numbers=bool(self.numeric), has_texts=bool(self.categorical))
 
     def stage(self, records: int, mu: float, delta: float) -> PredicatesStage:
         """Return the stage in a plan of (μ, δ) in all."""

@@ -186,7 +186,7 @@ def trees_for(records: int, epsilon: float) -> DecisionTrees:
     return next(trees for least, trees in reversed(TREES) if records * epsilon >= least)
 
 
-def least_strength(predicates: int, classes: int) -> float:
+def least_n_epsilon(predicates: int, classes: int) -> float:
     """Return n·ε below which no more than the most common label can be expected of B predicates and C classes.
 
     A draw at η = ε/2 prefers a predicate that is right on g·n records more by the factor e^{nεg/2}. At 2/g·ln(B·C) this

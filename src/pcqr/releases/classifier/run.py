@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pcqr.data.records import Records
 from pcqr.data.records.arrays import Points, as_points
 from pcqr.data.records.feature_map import FeatureMap
-from pcqr.data.records.persons import ByLabel, weighed
+from pcqr.data.records.user_level import ByLabel, weighed
 from pcqr.data.records.vectors import ROWS_A_PREDICATE, PredicateVectors
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT, Hypothesis, HypothesisClass
@@ -24,8 +24,14 @@ from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.privacy.composition import Branch, Sequence, Stage, parts_of
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.noise import check_scale, discrete_gaussian
-from pcqr.progress import under_way
-from pcqr.releases.classifier.descent import balanced_weights, check_records, descend, leaf_counts, noisy_label_counts
+from pcqr.progress import stage_progress
+from pcqr.releases.classifier.descent import (
+    balanced_weights,
+    check_records,
+    dp_gradient_descent,
+    leaf_counts,
+    noisy_label_counts,
+)
 from pcqr.releases.classifier.empirical_bayes import MOST_COORDINATES, allows_empirical_bayes
 from pcqr.releases.classifier.plan import ClassCountsStage, ComparisonStage, LeafCountsStage, LinearStage, MapName
 from pcqr.releases.protocol.stages import DrawStage
@@ -107,7 +113,7 @@ class _Run:
 
     def weigh(self, stage: ClassCountsStage) -> None:
         """Weigh the records of each label by noisy counts of all labels, in all stages that follow."""
-        with under_way("counting the labels"):
+        with stage_progress("counting the labels"):
             counts = noisy_label_counts(self.records, stage, self.entropy)
         self.records = weighed(self.records, balanced_weights(counts, stage.scale))
         self.is_balanced = True
@@ -121,7 +127,7 @@ class _Run:
     def counted(self, stage: LeafCountsStage) -> DecisionTree:
         if self.tree is None:
             raise AssertionError("`check` refuses counts without a tree.")
-        with under_way("counting at the leaves"):
+        with stage_progress("counting at the leaves"):
             return leaf_counts(self.tree, self.records, stage, self.entropy)
 
     def trained(self, stage: LinearStage) -> LinearClassifier:
@@ -130,15 +136,15 @@ class _Run:
             features = features.beside(self.tree.root, self.public, stage.whitening, labels=labels)
         stage = replace(stage, dense=features.size)  # no more than planned: `check`
         called = "linear classifier" if not self.linears else f"linear classifier {len(self.linears) + 1}"
-        found = descend(
+        found = dp_gradient_descent(
             features, self.records, stage, self.entropy, public=self.public, is_balanced=self.is_balanced, called=called
         )
         self.linears.append(found)
         return found
 
     def compared(self, stage: ComparisonStage) -> int:
-        with under_way("comparing the pilots"):
-            first, second = map(int, self.records.mistakes(self.linears[-2:]))
+        with stage_progress("comparing the pilots"):
+            first, second = map(int, self.records.error_counts(self.linears[-2:]))
         lead = stage.bound * (first - second) // self.records.whole + discrete_gaussian(stage.scale, self.entropy)
         return stage.option(lead)
 

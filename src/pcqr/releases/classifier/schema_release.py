@@ -12,7 +12,7 @@ from pcqr.checks import check_delta, check_positive
 from pcqr.data.records import ParquetTable
 from pcqr.data.records.counting import IntArray
 from pcqr.data.records.parted.parquet import RawParquet
-from pcqr.data.records.persons import one_row_each
+from pcqr.data.records.user_level import one_row_each
 from pcqr.data.schema import Schema
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable
 from pcqr.durable.account import AccountLike
@@ -21,7 +21,7 @@ from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.privacy.composition import Context
 from pcqr.privacy.entropy import Entropy, resolve_entropy
 from pcqr.privacy.guarantee import Guarantee, warn_if_weak
-from pcqr.releases.base.contributions import HEARD, Groups, person_numbers
+from pcqr.releases.base.contributions import BOUNDED, Groups, unit_numbers
 from pcqr.releases.base.fitting import account_for
 from pcqr.releases.classifier.plan import PredicatesStage
 from pcqr.releases.classifier.predicates import check_columns, plan_private_schema
@@ -44,8 +44,8 @@ def private_schema(
     if isinstance(groups, Groups) and groups.rows != 1:
         raise ParameterError("groups.rows", "1 for a private schema, which uses one row of each person", groups.rows)
     ids = groups.ids if isinstance(groups, Groups) else groups
-    table, persons = raw_table(X, types or {}, drop), None if groups is None else person_numbers(ids)
-    return release.run(table, persons, account=account, entropy=entropy)
+    table, user_level = raw_table(X, types or {}, drop), None if groups is None else unit_numbers(ids)
+    return release.run(table, user_level, account=account, entropy=entropy)
 
 
 @np.errstate(all="ignore")
@@ -56,16 +56,16 @@ def raw_table(X: Any, types: Mapping[str, RawKind], drop: Collection[str]) -> Ra
     return RawInMemory(X, types, drop)
 
 
-def size_of(table: RawTable, persons: IntArray | None) -> int:
-    """Return n, which is public: the number of persons if `persons` says whose each row is, otherwise of records."""
-    if persons is None:
+def size_of(table: RawTable, user_level: IntArray | None) -> int:
+    """Return n, which is public: the number of persons if `user_level` says whose each row is, otherwise of records."""
+    if user_level is None:
         return table.size
     if not isinstance(table, RawInMemory):
         allowed = "None for a table in parts; read it into memory (pcqr.datasets.read_table) for persons"
         raise DataError("groups", allowed, "ids")
-    if persons.size != table.size:
+    if user_level.size != table.size:
         raise DataError("groups", "as long as X", "another number of rows")
-    return 1 + int(persons.max())
+    return 1 + int(user_level.max())
 
 
 @dataclass
@@ -95,7 +95,7 @@ class SchemaRelease:
     def run(
         self,
         table: RawTable,
-        persons: IntArray | None = None,
+        user_level: IntArray | None = None,
         *,
         account: AccountLike | None = None,
         entropy: Entropy | int | None = None,
@@ -103,15 +103,15 @@ class SchemaRelease:
     ) -> Schema:
         """Check all cells, call `before_charge`, charge, draw.
 
-        `persons` gives the number (0, …, N−1) of the person of each row, where a record is a person.
+        `user_level` gives the number (0, …, N−1) of the person of each row, where a record is a person.
         """
         source = resolve_entropy(entropy)
         charged = account_for(account, source)
-        records = size_of(table, persons)
+        records = size_of(table, user_level)
         stage, guarantee = self.plan(table.columns, records)
         check_columns(table.columns)
-        if persons is not None:
-            guarantee = guarantee.for_persons(HEARD["one row"])
+        if user_level is not None:
+            guarantee = guarantee.at_user_level(BOUNDED["one row"])
         guarantee = guarantee.drawn_with(private_entropy=source.is_private).assuming(*table.assumptions)
         warn_if_weak(guarantee, records)
         table.check()
@@ -121,8 +121,8 @@ class SchemaRelease:
             self.has_spent = None
             charge = charged.id_of(charged.charge(guarantee, "Schema.private", records=records))
         self.has_spent = True
-        if persons is not None and isinstance(table, RawInMemory):  # `size_of` refuses other tables
-            table = table.rows(one_row_each(persons, source))
+        if user_level is not None and isinstance(table, RawInMemory):  # `size_of` refuses other tables
+            table = table.rows(one_row_each(user_level, source))
         schema = drawn_schema(table, stage, source)
         return replace(
             schema,

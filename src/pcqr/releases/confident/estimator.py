@@ -11,7 +11,7 @@ from pcqr.hypotheses.committees.training import Arrays
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.answering import Release
-from pcqr.releases.base.contributions import Hearing
+from pcqr.releases.base.contributions import ContributionBound
 from pcqr.releases.base.inputs import Given, Known
 from pcqr.releases.confident.plan import ConfidentMaxPlan
 from pcqr.releases.confident.planning import ConfidentPins, plan_confident_max
@@ -82,9 +82,9 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
         n.
     queries_answered_, unstable_answers_ : int
         What has been asked, and how much of it got ⊥.
-    labels_left_ : int
+    labels_remaining_ : int
         How many labels may still be given.
-    unstable_left_ : None
+    unstable_remaining_ : None
         ⊥ has no limit of its own.
 
     References
@@ -116,9 +116,9 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
     takes_learners: ClassVar[bool] = True
 
     @property
-    def labels_left_(self) -> int:
+    def labels_remaining_(self) -> int:
         """Labels that may still be given before the release halts."""
-        return self._votes.left.labels or 0
+        return self._votes.remaining.labels or 0
 
     def data_dependent_epsilon(self, delta: float | None = None) -> NotReleasable:
         """What was asked so far has cost by the votes that there were: a **private** figure (proofs/dependent.md).
@@ -144,7 +144,7 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
 
         return dependent_epsilon(self._votes, partial(confident_cost, vote.noise), worst, chance)
 
-    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
         return "all rows"
 
     def _make_plan(self, request: Request, known: Known) -> ConfidentMaxPlan:  # noqa: ARG002

@@ -209,7 +209,7 @@ class ConfidentMaxPlan(QueryPlan):
     vote: ConfidentMaxStage
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """What is left before the first query."""
         return Usage(self.vote.asked, None, self.vote.answered)
 

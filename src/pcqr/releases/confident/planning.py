@@ -104,8 +104,8 @@ def _scales(request: Request, answered: int, pins: ConfidentPins) -> tuple[float
     if pins.check_scale is None:
         start = math.sqrt(rho / (0.5 * request.queries / CHECK_RATIO**2 + answered))
     else:
-        left = rho - 0.5 * request.queries / pins.check_scale**2
-        start = math.sqrt(max(left, _LEAST_LEFT * rho) / answered)
+        remaining = rho - 0.5 * request.queries / pins.check_scale**2
+        start = math.sqrt(max(remaining, _LEAST_LEFT * rho) / answered)
     rate = largest_rate(is_kept, start)
     if rate is None:
         raise InfeasiblePlan(

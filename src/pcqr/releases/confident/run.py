@@ -45,7 +45,7 @@ class ConfidentVotes:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, plan: ConfidentMaxStage, entropy: Entropy) -> ConfidentVotes:
-        """The votes that gave `arrays`, as they were before the first decision: see `left`."""
+        """The votes that gave `arrays`, as they were before the first decision: see `remaining`."""
         return cls(committee_from_arrays(arrays), plan, entropy)
 
     def arrays(self) -> Arrays:
@@ -53,16 +53,16 @@ class ConfidentVotes:
         return self._committee.arrays()
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """Checks and labels that are paid for and not yet begun.
 
         A decision that was broken off has spent both, unless it was in a ledger's turn, which then leaves no trace.
         """
         return Usage(self._checks_left, None, self._labels_left)
 
-    @left.setter
-    def left(self, left: Usage) -> None:
-        self._checks_left, self._labels_left = left.queries or 0, left.labels or 0
+    @remaining.setter
+    def remaining(self, remaining: Usage) -> None:
+        self._checks_left, self._labels_left = remaining.queries or 0, remaining.labels or 0
 
     def counts(self, X: Points) -> NDArray[np.int64]:
         """The votes on each row of `X`, one column a label. Private."""
@@ -72,7 +72,7 @@ class ConfidentVotes:
         self, counts: NDArray[np.int64], expected: NDArray[np.int64] | int = 0, threshold: int | None = None
     ) -> int | None:
         """A label or ⊥: all about the votes that may be shown. RuntimeError once either is used up."""
-        if self.left.is_nothing:
+        if self.remaining.is_nothing:
             raise RuntimeError("All the checks or all the labels that were paid for have been given.")
         self._checks_left, self._labels_left = self._checks_left - 1, self._labels_left - 1
         label = self._plan.noise.decide(counts, self._entropy, expected, threshold)

@@ -70,7 +70,7 @@ class GibbsPrediction(Release[GibbsPlan]):
         p, the columns of the table once it is encoded.
     n_records_ : int
         n.
-    queries_answered_, unstable_answers_, unstable_left_ : int or None
+    queries_answered_, unstable_answers_, unstable_remaining_ : int or None
         What has been asked; no answer is ever unstable.
 
     References

@@ -81,7 +81,7 @@ class GibbsPlan(QueryPlan):
     draws: GibbsStage
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """What is left before the first query."""
         return Usage(self.draws.queries, None)
 

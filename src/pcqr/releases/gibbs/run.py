@@ -48,16 +48,16 @@ class GibbsLabels:
         self._draws_left = stage.queries
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """Draws that are paid for and not yet begun. No answer is ever ⊥.
 
         One that was broken off is spent, unless it was in a ledger's turn, which then leaves no trace.
         """
         return Usage(self._draws_left, None)
 
-    @left.setter
-    def left(self, left: Usage) -> None:
-        self._draws_left = left.queries or 0
+    @remaining.setter
+    def remaining(self, remaining: Usage) -> None:
+        self._draws_left = remaining.queries or 0
 
     def counts(self, X: Points) -> AskedRows:
         """The rows of `X`, to be decided one by one."""

@@ -63,8 +63,9 @@ class InteractiveMaxAggregate(ConfidentMaxAggregate):
         What is promised.
     plan_ : InteractiveMaxPlan
         What was decided from public numbers.
-    classes_, hypotheses_, n_features_in_, n_records_, queries_answered_, unstable_answers_, labels_left_ : see there
-        As for `ConfidentMaxAggregate`; `labels_left_` counts labels of the teachers.
+    classes_, hypotheses_, n_features_in_, n_records_, queries_answered_, unstable_answers_, labels_remaining_ : see
+    there
+        As for `ConfidentMaxAggregate`; `labels_remaining_` counts labels of the teachers.
 
     References
     ----------
@@ -82,7 +83,7 @@ class InteractiveMaxAggregate(ConfidentMaxAggregate):
     >>> release = InteractiveMaxAggregate(Thresholds(), epsilon=4.0, queries=60, teachers=299, refresh=10, entropy=0)
     >>> release = release.fit(X, y)  # seeded: NOT PRIVATE
     >>> _ = release.predict(rng.uniform(0, 10, size=(60, 1)))
-    >>> release.queries_answered_ - release.unstable_answers_ > 30 - release.labels_left_  # the student has spoken
+    >>> release.queries_answered_ - release.unstable_answers_ > 30 - release.labels_remaining_  # the student has spoken
     True
     """
 

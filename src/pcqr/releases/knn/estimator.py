@@ -144,7 +144,7 @@ class IndividualKNN(NearRelease[IndividualPlan]):
         p, the columns of the table once it is encoded.
     n_records_ : int
         n, forgotten ones included.
-    queries_answered_, unstable_answers_, unstable_left_ : int
+    queries_answered_, unstable_answers_, unstable_remaining_ : int
         What has been asked, how much of it got ⊥, and how many ⊥ are left.
 
     References
@@ -169,7 +169,7 @@ class IndividualKNN(NearRelease[IndividualPlan]):
     0
     """
 
-    not_for_persons_because: ClassVar[str | None] = (
+    no_groups_because: ClassVar[str | None] = (
         "near rows have budgets of their own, and a person none yet; PrivateKNN takes groups"
     )
 

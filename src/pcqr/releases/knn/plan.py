@@ -176,7 +176,7 @@ class IndividualPlan(QueryPlan):
     units: ClassVar[tuple[Unit, ...]] = (PRESENCE,)
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """What is left before the first query."""
         return Usage(self.vote.limit, self.vote.unanswered)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.checks import alone
+from pcqr.checks import non_reentrant
 from pcqr.data.records import Records
 from pcqr.data.records.arrays import Points
 from pcqr.data.records.directions import Vectors
@@ -142,23 +142,23 @@ class IndividualVotes:
         self._decisions_left, self._unanswered_left = stage.limit, stage.unanswered
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """Decisions not yet begun, and how often ⊥ may still be said."""
         return Usage(self._decisions_left, self._unanswered_left)
 
-    @left.setter
-    def left(self, left: Usage) -> None:
-        self._decisions_left, self._unanswered_left = left.queries or 0, left.unstable or 0
+    @remaining.setter
+    def remaining(self, remaining: Usage) -> None:
+        self._decisions_left, self._unanswered_left = remaining.queries or 0, remaining.unstable or 0
 
     def counts(self, X: Points) -> Ballots:
         """Who is near each row of `X`, whether or not they have anything left. Private."""
         return Ballots(self._surroundings.near(X), self._stage.classes)
 
-    @alone
+    @non_reentrant
     def decide(self, near: Near) -> int | None:
         """The label with the most noisy votes, None where too few seem to be near: all that may be shown."""
         stage = self._stage
-        if self.left.is_nothing:
+        if self.remaining.is_nothing:
             raise RuntimeError("All the answers that may be given have been given.")
         self._decisions_left -= 1
         counted = self._charged(near, np.full(near.positions.size, stage.count_cost))

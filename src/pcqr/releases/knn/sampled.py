@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from pcqr.checks import alone, check_integer, check_positive, keep_plain
+from pcqr.checks import check_integer, check_positive, keep_plain, non_reentrant
 from pcqr.data.records import Records
 from pcqr.data.records.arrays import Points
 from pcqr.data.records.directions import Vectors
@@ -117,19 +117,19 @@ class SampledVotes:
             start += y.size
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """Decisions that are paid for and not yet begun. No answer is ever ⊥."""
         return Usage(self._decisions_left, None)
 
-    @left.setter
-    def left(self, left: Usage) -> None:
-        self._decisions_left = left.queries or 0
+    @remaining.setter
+    def remaining(self, remaining: Usage) -> None:
+        self._decisions_left = remaining.queries or 0
 
     def counts(self, X: Points) -> Queries:
         """The queries as vectors: who votes on them is up to coins."""
         return Queries(self._map.vectors(X).astype(np.float64), self._stage.classes)
 
-    @alone
+    @non_reentrant
     def decide(self, query: Floats) -> int:
         """The label with the most noisy votes: all that may be shown. RuntimeError after m decisions."""
         stage = self._stage
@@ -280,7 +280,7 @@ class SampledPlan(QueryPlan):
     vote: SampledStage
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """What is left before the first query."""
         return Usage(self.vote.queries, None)
 

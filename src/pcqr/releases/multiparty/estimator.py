@@ -20,7 +20,7 @@ from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
-from pcqr.releases.base.contributions import Hearing
+from pcqr.releases.base.contributions import ContributionBound
 from pcqr.releases.base.inputs import Given, Known
 from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.classifier.feature_maps import dense_features, is_dense, linear_predicates, make_feature_map
@@ -137,7 +137,7 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
     def _takes_several_labels(self) -> bool:
         return True
 
-    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
         return "all rows"
 
     def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:

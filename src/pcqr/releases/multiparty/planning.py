@@ -70,7 +70,7 @@ def plan_parties(request: Request, vectors: Floats, pins: PartiesPins = NO_PINS)
         grid=FINEST,
         labels=request.hypotheses.labels,
     )
-    strength = _strength(draft, request)
+    strength = _parameter(draft, request)
     if pins.parties is None:
         wanted = PARTIES * records ** (1.0 / 3.0) / math.sqrt(strength)
         draft = replace(draft, parties=max(1, math.floor(min(wanted, records / FEWEST_RECORDS))))
@@ -79,11 +79,11 @@ def plan_parties(request: Request, vectors: Floats, pins: PartiesPins = NO_PINS)
         draft = replace(draft, penalty=min(max(needed, LEAST_PENALTY), LARGEST_PENALTY))
     steps = math.ceil(-math.log(CLOSENESS) * draft.smoothness / draft.penalty)
     draft = replace(draft, steps=min(steps, MOST_STEPS))
-    stage = _noised(draft, _strength(draft, request))
+    stage = _noised(draft, _parameter(draft, request))
     return PartiesPlan(**request.promise(parties_guarantee(stage, request.delta)), student=stage)
 
 
-def _strength(draft: PartiesStage, request: Request) -> float:
+def _parameter(draft: PartiesStage, request: Request) -> float:
     """The largest μ, to within a millionth, at which a student is within (ε, δ)."""
 
     def is_kept(strength: float) -> bool:

@@ -24,7 +24,7 @@ from pcqr.privacy.composition import zcdp
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee, rounded_up
 from pcqr.privacy.noise import discrete_gaussians
-from pcqr.progress import under_way
+from pcqr.progress import stage_progress
 from pcqr.releases.multiparty.plan import PartiesStage
 from pcqr.releases.subsample.run import Teachers
 
@@ -96,9 +96,9 @@ def published_student(
     """Train the parties' teachers, let them vote on the public `points`, and return the student to publish."""
     vectors = unit_vectors(features, points)
     check_plan(hypotheses, records.size, vectors, plan)
-    with under_way("parties, teachers"):
+    with stage_progress("parties, teachers"):
         teachers = Teachers(hypotheses, records, plan.parties, entropy)
-    with under_way("parties, student"):
+    with stage_progress("parties, student"):
         whole = whole_weights(vectors, teachers.counts(points), plan)
     return released(features, whole, plan, entropy)
 

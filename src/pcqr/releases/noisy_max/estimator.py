@@ -14,7 +14,7 @@ from pcqr.mechanisms.noisy_max import GaussianMax, NoisyMax
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.answering import Release
-from pcqr.releases.base.contributions import Hearing
+from pcqr.releases.base.contributions import ContributionBound
 from pcqr.releases.base.inputs import Given, Known
 from pcqr.releases.noisy_max.dependent import NotReleasable, dependent_epsilon, gaussian_cost
 from pcqr.releases.noisy_max.plan import NoisyMaxPlan
@@ -31,7 +31,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
     (ε, δ)-DP for m answers together. After m distinct queries `BudgetExhausted` is raised, while queries asked before
     are answered from the log. `plan_.vote.noise` is discrete Gaussian noise on the counts of votes or an exponential
     mechanism, whichever the planner expects to err less, unless `noise` says which. In an `Answer` the kind "stable"
-    says no more than that the label is a vote's; `unstable_left_` is None.
+    says no more than that the label is a vote's; `unstable_remaining_` is None.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
         p, the columns of the table once it is encoded.
     n_records_ : int
         n.
-    queries_answered_, unstable_answers_, unstable_left_ : int or None
+    queries_answered_, unstable_answers_, unstable_remaining_ : int or None
         What has been asked, how much of it was unstable, and how many unstable answers are left.
 
     References
@@ -140,7 +140,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
 
         return dependent_epsilon(self._votes, partial(gaussian_cost, vote.noise), worst, chance)
 
-    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
         return "all rows"
 
     def _make_plan(self, request: Request, known: Known) -> NoisyMaxPlan:  # noqa: ARG002

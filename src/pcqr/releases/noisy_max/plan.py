@@ -65,7 +65,7 @@ class NoisyMaxStage(Stage):
         keep_plain(self, integers=("records", "teachers", "queries", "labels"))
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """What a new release may answer before it halts. No answer is ⊥."""
         return Usage(self.queries, None)
 
@@ -109,8 +109,8 @@ class NoisyMaxPlan(QueryPlan):
     vote: NoisyMaxStage
 
     @property
-    def left(self) -> Usage:
-        return self.vote.left
+    def remaining(self) -> Usage:
+        return self.vote.remaining
 
     @property
     def stages(self) -> Stage:

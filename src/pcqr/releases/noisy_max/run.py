@@ -48,7 +48,7 @@ class NoisyVotes:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, plan: NoisyMaxStage, entropy: Entropy) -> NoisyVotes:
-        """The votes that gave `arrays`, as they were before the first decision: see `left`."""
+        """The votes that gave `arrays`, as they were before the first decision: see `remaining`."""
         return cls(committee_from_arrays(arrays), plan, entropy)
 
     def arrays(self) -> Arrays:
@@ -56,16 +56,16 @@ class NoisyVotes:
         return self._committee.arrays()
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """Return how many decisions are paid for and not yet begun. No answer is ever ⊥.
 
         A decision that was broken off is spent. In a ledger's transaction it leaves no trace, and is not spent.
         """
         return Usage(self._decisions_left, None)
 
-    @left.setter
-    def left(self, left: Usage) -> None:
-        self._decisions_left = left.queries or 0
+    @remaining.setter
+    def remaining(self, remaining: Usage) -> None:
+        self._decisions_left = remaining.queries or 0
 
     def counts(self, X: Points) -> NDArray[np.int64]:
         """Return the votes on each row of `X`, one column for each label. **Private.**"""

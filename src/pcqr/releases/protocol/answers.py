@@ -158,7 +158,7 @@ class BatchCost(Document):
     epsilon, delta : float, default 0.0
         What the batch adds to ε and δ: nothing.
     quota : Usage or None, default None
-        What the asker's quota has left before the batch, which counts beside `left`. None: there is no quota.
+        What the asker's quota has left before the batch, which counts beside `remaining`. None: there is no quota.
     chance_of_exhausting : float or None, default None
         The chance, by the model, that the batch uses up the release for everybody. Without a quota it is
         `chance_of_halting`. None where there is no model, and it is possible.
@@ -184,7 +184,7 @@ class BatchCost(Document):
     new: int
     published: int
     certain: int
-    left: Usage
+    remaining: Usage
     beyond_plan: int
     expected_unstable: float | None
     chance_of_halting: float | None
@@ -202,7 +202,7 @@ class BatchCost(Document):
     @property
     def is_refused(self) -> bool:
         """Will some row stay unanswered, whatever the votes say?"""
-        return not self.is_certain and self._ends(self.left.at_most(self.quota))
+        return not self.is_certain and self._ends(self.remaining.at_most(self.quota))
 
     @property
     def is_exhausting(self) -> bool:
@@ -213,7 +213,7 @@ class BatchCost(Document):
         """
         chance = self.chance_of_exhausting
         is_expected = self.beyond_plan > 0 and not self.is_certain if chance is None else chance >= LIKELY
-        return is_expected and not self.left.is_nothing
+        return is_expected and not self.remaining.is_nothing
 
     def __str__(self) -> str:
         kinds = [counted(self.new, "new query", "new queries")]
@@ -222,9 +222,9 @@ class BatchCost(Document):
         lines = [
             f"{counted(self.requested, 'row')}: {'; '.join(kinds)}.",
             "The batch adds nothing to ε and δ: all of it is charged once, at fit.",
-            (f"Remaining: {self.left}.{self._quota()} " if self.new else "") + self._certainty(),
+            (f"Remaining: {self.remaining}.{self._quota()} " if self.new else "") + self._certainty(),
         ]
-        can_abstain = self.left.unstable is not None or self.left.labels is not None
+        can_abstain = self.remaining.unstable is not None or self.remaining.labels is not None
         if self.expected_unstable is not None and can_abstain and self.new and not self.is_refused:
             lines.append(
                 "The planner's model, an estimate and not a bound, expects about "
@@ -239,10 +239,10 @@ class BatchCost(Document):
             return "Every row will be answered."
         surely = "no row" if not self.certain else "the first " + counted(self.certain, "row").removeprefix("1 ")
         if self.is_refused:
-            ends = "release will be exhausted" if self._ends(self.left) else "key's quota will end"
+            ends = "release will be exhausted" if self._ends(self.remaining) else "key's quota will end"
             return f"The {ends} before the last row; certain to be answered: {surely}."
         takes = "An unstable answer takes one of them, a stable one none"
-        if self.left.labels is not None:
+        if self.remaining.labels is not None:
             takes = "A label takes one of the labels, an unstable answer none"
         return f"{takes}; certain to be answered: {surely}."
 

@@ -32,22 +32,22 @@ class Reply(NamedTuple, Generic[L]):
     kind: Kind
     asked: int
     unstable: int
-    queries_left: int | None
-    unstable_left: int | None
+    queries_remaining: int | None
+    unstable_remaining: int | None
     is_beyond_plan: bool
-    labels_left: int | None = None
+    labels_remaining: int | None = None
 
     @property
     def answer(self) -> Answer[L]:
-        return Answer(self.label, self.kind, self.spent, self.left, beyond_plan=self.is_beyond_plan)
+        return Answer(self.label, self.kind, self.spent, self.remaining, beyond_plan=self.is_beyond_plan)
 
     @property
     def spent(self) -> Usage:
         return Usage(self.asked, self.unstable)
 
     @property
-    def left(self) -> Usage:
-        return Usage(self.queries_left, self.unstable_left, self.labels_left)
+    def remaining(self) -> Usage:
+        return Usage(self.queries_remaining, self.unstable_remaining, self.labels_remaining)
 
     def named(self, names: Mapping[L | None, Any]) -> Reply[Any]:
         """The same with other labels."""
@@ -55,7 +55,7 @@ class Reply(NamedTuple, Generic[L]):
 
     def without_end(self) -> Reply[L]:
         """The same, where other answers follow when the votes are over."""
-        return self._replace(queries_left=None)
+        return self._replace(queries_remaining=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +90,12 @@ class Asked:
         return sha256((self.points + 0.0).tobytes()).digest()
 
     @property
-    def needs_book(self) -> bool:
+    def needs_quotas(self) -> bool:
         return self.token is not None or self.allowance != UNLIMITED or not self.is_shared
 
 
 @dataclass(frozen=True)
-class Told(Generic[L]):
+class Answered(Generic[L]):
     """What a request got: the replies to its first rows, and why there are no more.
 
     `is_replay`: they were given before, to a request with the same token.
@@ -109,7 +109,7 @@ class Told(Generic[L]):
 class Page(Protocol):
     """The book during one turn. All that it decides is a function of the transcript and of public requests."""
 
-    def replayed(self, asked: Asked, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> Told[int] | None:
+    def replayed(self, asked: Asked, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> Answered[int] | None:
         """Return what a request with this token got before; None for a new token, or none.
 
         `these` are the keys of its rows, and `known` has the entries of the log with these keys.
@@ -124,11 +124,11 @@ class Page(Protocol):
     def answered(self, asked: Asked, key: bytes, kind: Kind, *, is_logged: bool) -> None:
         """Record that a row was answered, from the log or by a decision of this transaction."""
 
-    def end(self, asked: Asked, these: Sequence[bytes], told: Told[int]) -> None:
+    def end(self, asked: Asked, these: Sequence[bytes], told: Answered[int]) -> None:
         """Record that a request, whose rows have the keys `these`, is finished."""
 
 
-class Book(Protocol):
+class QuotaTable(Protocol):
     """Who asked what, kept beside the transcript (`pcqr.durable.quotas`). The log that it belongs to opens it."""
 
     def usage(self, asker: str | None) -> Usage:
@@ -141,9 +141,9 @@ class Book(Protocol):
         """Return those of the keys `these` whose rows the asker, or anybody if it shares, has asked before."""
 
 
-def check_book(asked: Sequence[Asked], book: Book | None) -> None:
+def check_quotas(asked: Sequence[Asked], quota_table: QuotaTable | None) -> None:
     """Raise where somebody counts on a book that is not there."""
-    if book is None and any(each.needs_book for each in asked):
+    if quota_table is None and any(each.needs_quotas for each in asked):
         raise ParameterError("book", "given, for whoever asks with an allowance or a token, or shares nothing", None)
 
 
@@ -164,7 +164,7 @@ class Votes(Protocol):
 class PrivLabel(Protocol):
     """The paper's generic procedure behind the protocol, for votes that can be counted ahead in one pass."""
 
-    left: Usage
+    remaining: Usage
     """The decisions that may still be made, a function of those made: public. No limit, no ⊥: None.
 
     For a log that outlives the process it must be all that changes from one decision to the next: it keeps and sets it.
@@ -186,7 +186,7 @@ class Entry:
     coin: int | None
 
 
-class Turn(Protocol):
+class Transaction(Protocol):
     """What one caller reads and adds while nobody else does."""
 
     @property
@@ -209,7 +209,7 @@ class Turn(Protocol):
     def publish(self, hypothesis: Hypothesis) -> None:
         """A classifier that was drawn now: the only one."""
 
-    def open(self, book: Book, asked: Sequence[Asked]) -> Page:
+    def open(self, quota_table: QuotaTable, asked: Sequence[Asked]) -> Page:
         """The page of the book for these requests. It is written with the turn, or not at all."""
 
 
@@ -229,7 +229,7 @@ class Log(Protocol):
         """Was an older copy written off, so that everything counts as used?"""
 
     def refresh(self, labeller: PrivLabel) -> Usage:
-        """What was spent; `labeller.left` is then what is left."""
+        """What was spent; `labeller.remaining` is then what is left."""
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         """The entries that have one of `keys`; others may be among them."""
@@ -240,7 +240,7 @@ class Log(Protocol):
     def announce(self, keys: Sequence[bytes], labeller: PrivLabel) -> None:
         """These rows are going to be decided, in the next turn: a cautious log keeps that."""
 
-    def turn(self, labeller: PrivLabel) -> AbstractContextManager[Turn]:
+    def transaction(self, labeller: PrivLabel) -> AbstractContextManager[Transaction]:
         """Decide while nobody else does. What was added may be shown once the block has ended without an error."""
 
     def copied(self) -> Log:
@@ -286,7 +286,7 @@ class MemoryLog:
         """What is in memory does not outlive a crash."""
 
     @contextmanager
-    def turn(self, labeller: PrivLabel) -> Iterator[Turn]:  # noqa: ARG002
+    def transaction(self, labeller: PrivLabel) -> Iterator[Transaction]:  # noqa: ARG002
         if not self.is_original:
             raise CopyCannotAnswer
         yield self
@@ -298,8 +298,10 @@ class MemoryLog:
     def publish(self, hypothesis: Hypothesis) -> None:
         self.published = hypothesis
 
-    def open(self, book: Book, asked: Sequence[Asked]) -> Page:  # noqa: ARG002
-        raise ParameterError("book", "None for a release in memory: a book is kept with a ledger", type(book).__name__)
+    def open(self, quota_table: QuotaTable, asked: Sequence[Asked]) -> Page:  # noqa: ARG002
+        raise ParameterError(
+            "book", "None for a release in memory: a book is kept with a ledger", type(quota_table).__name__
+        )
 
     def copied(self) -> MemoryLog:
         copy = MemoryLog(dict(self._entries), is_original=False)
@@ -327,8 +329,8 @@ class MemoryLog:
 class NoLabeller:
     """What a copy has in place of teachers: what is left, and no secret."""
 
-    def __init__(self, left: Usage) -> None:
-        self.left = left
+    def __init__(self, remaining: Usage) -> None:
+        self.remaining = remaining
 
     def counts(self, X: Points) -> NDArray[np.int64]:  # noqa: ARG002
         raise CopyCannotAnswer
@@ -367,18 +369,18 @@ def new_rows(X: Points, log: Container[bytes]) -> NDArray[np.bool_]:
 def batch_cost(
     is_new: NDArray[np.bool_],
     *,
-    left: Usage,
+    remaining: Usage,
     planned: int,
     unstable_share: float | None,
-    votes_left: int | None = None,
+    votes_remaining: int | None = None,
     quota: Usage | None = None,
 ) -> BatchCost:
     """The cost of a batch whose new rows are marked by `is_new`.
 
-    `planned` new queries are within the plan. After `votes_left` new queries a classifier is published (None: never),
-    or earlier, when the unstable answers run out: such a release never halts. p = `unstable_share` is the predicted
-    chance that a new query is unstable; the model takes new queries to be independent, though they share their teachers
-    and often a noisy threshold: a small chance of halting is not to be relied on.
+    `planned` new queries are within the plan. After `votes_remaining` new queries a classifier is published (None:
+    never), or earlier, when the unstable answers run out: such a release never halts. p = `unstable_share` is the
+    predicted chance that a new query is unstable; the model takes new queries to be independent, though they share
+    their teachers and often a noisy threshold: a small chance of halting is not to be relied on.
 
     With u unstable answers left and b new queries, b ≤ `left.queries`: the last of them is answered unless u of the
     b − 1 before it were unstable, P(Bin(b−1, p) ≥ u), and E[min(u, Bin(b, p))] = Σ_{j<u} P(Bin(b, p) > j). With ℓ
@@ -391,11 +393,11 @@ def batch_cost(
     """
     rows = is_new.shape[0]
     earlier: NDArray[np.int64] = np.cumsum(is_new, dtype=np.int64) - is_new  # new rows before each row
-    voted = rows if votes_left is None else int((earlier < votes_left).sum())
+    voted = rows if votes_remaining is None else int((earlier < votes_remaining).sum())
     new = int(is_new[:voted].sum())
-    both = left.at_most(quota)
+    both = remaining.at_most(quota)
     allowed = new if both.queries is None else min(new, both.queries)
-    ends = both if votes_left is None else quota or Usage(None, None)  # a release that publishes does not halt
+    ends = both if votes_remaining is None else quota or Usage(None, None)  # a release that publishes does not halt
     surely = min(number for number in (new, ends.queries, ends.unstable, ends.labels) if number is not None)
     certain = int((earlier + is_new <= surely)[:voted].sum())
     certain = rows if certain == voted else certain
@@ -405,12 +407,14 @@ def batch_cost(
         new=new,
         published=rows - voted,
         certain=certain,
-        left=left,
+        remaining=remaining,
         beyond_plan=max(0, new - planned),
         expected_unstable=None if unstable_share is None else _expected_unstable(allowed, both, unstable_share),
         chance_of_halting=0.0 if certain == rows else _chance_of_halting(new, ends, unstable_share),
         quota=quota,
-        chance_of_exhausting=0.0 if votes_left is not None else _chance_of_exhausting(new, left, quota, unstable_share),
+        chance_of_exhausting=0.0
+        if votes_remaining is not None
+        else _chance_of_exhausting(new, remaining, quota, unstable_share),
     )
 
 
@@ -418,17 +422,17 @@ def with_range(cost: BatchCost, shares: tuple[float, float] | None) -> BatchCost
     """`cost` with the unstable answers that the least and the largest of `shares` let one expect; None: as it is."""
     if shares is None:
         return cost
-    both = cost.left.at_most(cost.quota)
+    both = cost.remaining.at_most(cost.quota)
     asked = cost.new if both.queries is None else min(cost.new, both.queries)
     least, most = (_expected_unstable(asked, both, share) for share in shares)
     return replace(cost, unstable_range=(least, most))
 
 
-def _expected_unstable(asked: int, left: Usage, share: float) -> float:
-    if left.labels is not None:
-        labels = _expected(asked, left.labels, 1.0 - share)
+def _expected_unstable(asked: int, remaining: Usage, share: float) -> float:
+    if remaining.labels is not None:
+        labels = _expected(asked, remaining.labels, 1.0 - share)
         return share * asked if share == 1.0 else labels * share / (1.0 - share)
-    return 0.0 if left.unstable is None else _expected(asked, left.unstable, share)
+    return 0.0 if remaining.unstable is None else _expected(asked, remaining.unstable, share)
 
 
 def _expected(asked: int, limit: int, share: float) -> float:
@@ -436,26 +440,31 @@ def _expected(asked: int, limit: int, share: float) -> float:
     return float(bdtrc(np.arange(min(limit, asked)), asked, share).sum())
 
 
-def _chance_of_exhausting(new: int, left: Usage, quota: Usage | None, share: float | None) -> float | None:
+def _chance_of_exhausting(new: int, remaining: Usage, quota: Usage | None, share: float | None) -> float | None:
     """Return the chance that the batch exhausts the release before its last row."""
     asked = new if quota is None or quota.queries is None else min(new, quota.queries + 1)
     own = None if quota is None else quota.unstable
-    if own is not None and left.unstable is not None and own < left.unstable:  # unstable answers end with the quota
-        left = replace(left, unstable=None)
+    if (
+        own is not None and remaining.unstable is not None and own < remaining.unstable
+    ):  # unstable answers end with the quota
+        remaining = replace(remaining, unstable=None)
     else:
         own = None
-    if all(number is None or asked <= number for number in (left.queries, left.unstable, left.labels)) or own == 0:
-        return 1.0 if left.is_nothing and new else 0.0
-    if own is None or left.queries is None or left.queries == 0:
-        return _chance_of_halting(asked, left, share)
-    return None if share is None else float(bdtr(own - 1, left.queries - 1, share))
+    if (
+        all(number is None or asked <= number for number in (remaining.queries, remaining.unstable, remaining.labels))
+        or own == 0
+    ):
+        return 1.0 if remaining.is_nothing and new else 0.0
+    if own is None or remaining.queries is None or remaining.queries == 0:
+        return _chance_of_halting(asked, remaining, share)
+    return None if share is None else float(bdtr(own - 1, remaining.queries - 1, share))
 
 
-def _chance_of_halting(new: int, left: Usage, share: float | None) -> float | None:
-    if (left.queries is not None and left.queries < new) or left.is_nothing:
+def _chance_of_halting(new: int, remaining: Usage, share: float | None) -> float | None:
+    if (remaining.queries is not None and remaining.queries < new) or remaining.is_nothing:
         return 1.0
     if share is None:
         return None
-    unstable = 0.0 if left.unstable is None else float(bdtrc(left.unstable - 1, new - 1, share))
-    labels = 0.0 if left.labels is None else float(bdtrc(left.labels - 1, new - 1, 1.0 - share))
+    unstable = 0.0 if remaining.unstable is None else float(bdtrc(remaining.unstable - 1, new - 1, share))
+    labels = 0.0 if remaining.labels is None else float(bdtrc(remaining.labels - 1, new - 1, 1.0 - share))
     return min(1.0, unstable + labels)

@@ -10,26 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcqr.checks import alone
+from pcqr.checks import non_reentrant
 from pcqr.errors import BudgetExhausted, CopyCannotAnswer
 from pcqr.hypotheses.base import Points
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.protocol.answers import Answer, BatchCost, Kind, Usage
 from pcqr.releases.protocol.log import (
+    Answered,
     Asked,
-    Book,
     Entry,
     Log,
     MemoryLog,
     NoLabeller,
     Page,
     PrivLabel,
+    QuotaTable,
     Reply,
     Stopped,
-    Told,
-    Turn,
+    Transaction,
     batch_cost,
-    check_book,
+    check_quotas,
     key,
     keys,
     new_rows,
@@ -55,10 +55,10 @@ PATIENCE = 1.0
 """Seconds after which a thread that nobody has woken looks for itself."""
 MOST_ROWS = 4_096
 """Of one turn, but for one call that has more."""
-Serve = Callable[[Sequence[Asked], Book | None], list[Told[int]]]
+Serve = Callable[[Sequence[Asked], QuotaTable | None], list[Answered[int]]]
 
 
-class SharedTurns:
+class SharedTransactions:
     """Whoever has the `lock` asks for all who wait. Each of the others is woken when its answers are there.
 
     The first of those who wait takes the lock; it is woken when the one before it has done. Being woken only saves
@@ -72,9 +72,9 @@ class SharedTurns:
         self._lock = lock
         self._waiting: deque[_Call] = deque()
 
-    def ask(self, asked: Sequence[Asked], book: Book | None, serve: Serve) -> list[Told[int]]:
+    def ask(self, asked: Sequence[Asked], quota_table: QuotaTable | None, serve: Serve) -> list[Answered[int]]:
         """What `serve`, called by this thread or another, says to these requests. It is called under the lock."""
-        own = _Call(asked, book)
+        own = _Call(asked, quota_table)
         try:
             self._waiting.append(own)
             first = self._first()
@@ -82,9 +82,9 @@ class SharedTurns:
                 first is not None and first.thread != own.thread
             ):  # a signal handler must not wait for what it interrupts
                 own.wait()
-            if own.told is None:
+            if own.answered is None:
                 with self._lock:
-                    while own.told is None:
+                    while own.answered is None:
                         self._serve(self._company(own), own, serve)
         finally:
             with suppress(ValueError):  # whoever served it has removed it
@@ -92,11 +92,11 @@ class SharedTurns:
             following = self._first()
             if following is not None:
                 following.wake()
-        return own.told
+        return own.answered
 
-    def __reduce__(self) -> tuple[type[SharedTurns], tuple[Lock]]:
+    def __reduce__(self) -> tuple[type[SharedTransactions], tuple[Lock]]:
         """Nobody waits for a copy."""
-        return SharedTurns, (self._lock,)
+        return SharedTransactions, (self._lock,)
 
     def _first(self) -> _Call | None:
         try:
@@ -108,18 +108,18 @@ class SharedTurns:
         """Calls that can share a turn, in the order in which they came."""
         if own.has_failed:
             return [own]
-        waiting = [each for each in tuple(self._waiting) if each.told is None and not each.has_failed]
+        waiting = [each for each in tuple(self._waiting) if each.answered is None and not each.has_failed]
         found, rows = [waiting[0]], waiting[0].rows
         for each in waiting[1:]:
             rows += each.rows
-            if each.book != found[0].book or rows > MOST_ROWS:
+            if each.quota_table != found[0].quota_table or rows > MOST_ROWS:
                 break
             found.append(each)
         return found
 
     def _serve(self, calls: list[_Call], own: _Call, serve: Serve) -> None:
         try:
-            told = serve([each for call in calls for each in call.asked], calls[0].book)
+            answered = serve([each for call in calls for each in call.asked], calls[0].quota_table)
         except Exception:
             if calls == [own]:
                 raise
@@ -128,7 +128,7 @@ class SharedTurns:
             return
         done = 0
         for call in calls:
-            call.told = told[done : done + len(call.asked)]
+            call.answered = answered[done : done + len(call.asked)]
             done += len(call.asked)
             with suppress(ValueError):  # its thread was interrupted
                 self._waiting.remove(call)
@@ -138,11 +138,11 @@ class SharedTurns:
 class _Call:
     """What one thread asks for, and then what it was told."""
 
-    def __init__(self, asked: Sequence[Asked], book: Book | None) -> None:
+    def __init__(self, asked: Sequence[Asked], quota_table: QuotaTable | None) -> None:
         self.asked = asked
-        self.book = book
+        self.quota_table = quota_table
         self.rows = sum(each.points.shape[0] for each in asked)
-        self.told: list[Told[int]] | None = None
+        self.answered: list[Answered[int]] | None = None
         self.has_failed = False
         self.thread = get_ident()
         self._gate = allocate_lock()
@@ -184,7 +184,7 @@ class PrivClass:
         self._queries = queries
         self._entropy = entropy
         self._lock = Lock()
-        self._sharing = SharedTurns(self._lock)
+        self._sharing = SharedTransactions(self._lock)
 
     @property
     def transcript(self) -> tuple[Entry, ...]:
@@ -206,17 +206,17 @@ class PrivClass:
         return self.now()[0]
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         return self.now()[1]
 
     @property
-    def is_halted(self) -> bool:
-        return self.left.is_nothing
+    def is_exhausted(self) -> bool:
+        return self.remaining.is_nothing
 
     def now(self) -> tuple[Usage, Usage]:
         """What is spent and what is left, of one moment."""
         with self.guarded():
-            return self.log.refresh(self.labeller), self.labeller.left
+            return self.log.refresh(self.labeller), self.labeller.remaining
 
     def guarded(self) -> AbstractContextManager[object]:
         """One thread at a time. A forked process decides nothing, and must not wait for a thread that it has not."""
@@ -232,24 +232,24 @@ class PrivClass:
         X: Points,
         unstable_share: float | None = None,
         *,
-        votes_left: int | None = None,
+        votes_remaining: int | None = None,
         known: Container[bytes] | None = None,
         quota: Usage | None = None,
     ) -> BatchCost:
         """What the rows of `X` would cost, asked in order: a function of the transcript and of the rows alone.
 
         `unstable_share` is the planner's guess at the share of unstable answers, None where it has none; after
-        `votes_left` new queries a published classifier answers. For an asker of whom a book is kept, `known` are the
-        keys of rows that are not new to it, and `quota` is what it may still have.
+        `votes_remaining` new queries a published classifier answers. For an asker of whom a book is kept, `known` are
+        the keys of rows that are not new to it, and `quota` is what it may still have.
         """
         with self.guarded():  # the log and what is left, of one moment
-            spent, left = self.now()
+            spent, remaining = self.now()
             return batch_cost(
                 new_rows(X, self.log.find(keys(X)) if known is None else known),
-                left=left,
+                remaining=remaining,
                 planned=max(0, self._queries - (spent.queries or 0)),
                 unstable_share=unstable_share,
-                votes_left=votes_left,
+                votes_remaining=votes_remaining,
                 quota=quota,
             )
 
@@ -265,22 +265,24 @@ class PrivClass:
         """As `answers`, with the coins. The rows of a block are decided in one turn, before the first is given."""
         given: list[tuple[Any, ...]] = []  # plain tuples of atoms: the garbage collector does not look at them
         for start in range(0, X.shape[0], BLOCK):
-            (told,) = self.ask_together([Asked(X[start : start + BLOCK])])
-            given += map(tuple, told.replies)
-            yield from told.replies
-            if told.stopped is not None:
+            (answered,) = self.ask_together([Asked(X[start : start + BLOCK])])
+            given += map(tuple, answered.replies)
+            yield from answered.replies
+            if answered.stopped is not None:
                 raise self.exhausted(X.shape[0] - len(given), [Reply(*each).answer for each in given])
 
-    def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[int]]:
+    def ask_together(self, asked: Sequence[Asked], quota_table: QuotaTable | None = None) -> list[Answered[int]]:
         """Decide the rows of all requests in order, in one turn of the log: what each would get if asked alone.
 
         A request that stops has been answered as far as it got, and the next one begins. Threads that ask at the same
         time share a turn. Once this returns, the replies may be shown.
         """
-        check_book(asked, book)
-        return self._sharing.ask(asked, book, self.ask) if self.log.is_original else self.ask(asked, book)
+        check_quotas(asked, quota_table)
+        return self._sharing.ask(asked, quota_table, self.ask) if self.log.is_original else self.ask(asked, quota_table)
 
-    def ask(self, asked: Sequence[Asked], book: Book | None, stop: Stop | None = None) -> list[Told[int]]:
+    def ask(
+        self, asked: Sequence[Asked], quota_table: QuotaTable | None, stop: Stop | None = None
+    ) -> list[Answered[int]]:
         """As `ask_together`, in a turn that is not shared with other threads.
 
         Should `stop`, of what is spent and what is left, come true, no further row is answered, and nothing says that
@@ -288,51 +290,55 @@ class PrivClass:
         """
         these = [keys(each.points) for each in asked]
         if not self.log.is_original:
-            return [Told(self._from_log(each)) for each in these]
+            return [Answered(self._from_log(each)) for each in these]
         with self._lock:  # one at a time: two queries in flight at the last unstable answer could both be unstable
-            return self._in_a_turn(asked, these, book, stop)
+            return self._in_a_transaction(asked, these, quota_table, stop)
 
-    @alone
-    def _in_a_turn(
-        self, asked: Sequence[Asked], these: Sequence[Sequence[bytes]], book: Book | None, stop: Stop | None
-    ) -> list[Told[int]]:
+    @non_reentrant
+    def _in_a_transaction(
+        self,
+        asked: Sequence[Asked],
+        these: Sequence[Sequence[bytes]],
+        quota_table: QuotaTable | None,
+        stop: Stop | None,
+    ) -> list[Answered[int]]:
         self.log.announce([this for each in these for this in each], self.labeller)
-        with self.log.turn(self.labeller) as turn:
-            page = None if book is None else turn.open(book, asked)
-            known = turn.find([this for each in these for this in each])
-            told = [
+        with self.log.transaction(self.labeller) as transaction:
+            page = None if quota_table is None else transaction.open(quota_table, asked)
+            known = transaction.find([this for each in these for this in each])
+            answered = [
                 None if page is None else page.replayed(each, its_keys, known)
                 for each, its_keys in zip(asked, these, strict=True)
             ]
-            fresh = [number for number, before in enumerate(told) if before is None]
+            fresh = [number for number, before in enumerate(answered) if before is None]
             rows = [this for number in fresh for this in these[number]]
             ballots = self._ballots([asked[number].points for number in fresh], rows, known)
-            stop = None if turn.is_written_off else stop  # nothing comes after the votes: new rows are refused
-            deciding = _Deciding(self, turn, page, known, ballots, stop)
+            stop = None if transaction.is_written_off else stop  # nothing comes after the votes: new rows are refused
+            deciding = _Deciding(self, transaction, page, known, ballots, stop)
             return [
-                before or deciding.told(each, its_keys)
-                for before, each, its_keys in zip(told, asked, these, strict=True)
+                before or deciding.answered(each, its_keys)
+                for before, each, its_keys in zip(answered, asked, these, strict=True)
             ]
 
-    def replayed(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
+    def replayed(self, asked: Sequence[Asked], quota_table: QuotaTable | None) -> list[Answered[int]]:
         """Return the earlier responses to requests with known tokens, and empty ones for all others. Decide nothing."""
-        if book is None or not self.log.is_original or all(each.token is None for each in asked):
-            return [Told(())] * len(asked)
+        if quota_table is None or not self.log.is_original or all(each.token is None for each in asked):
+            return [Answered(())] * len(asked)
         these = [keys(each.points) if each.token is not None else [] for each in asked]
-        with self._lock, self.log.turn(self.labeller) as turn:
-            page = turn.open(book, asked)
-            known = turn.find([this for each in these for this in each])
+        with self._lock, self.log.transaction(self.labeller) as transaction:
+            page = transaction.open(quota_table, asked)
+            known = transaction.find([this for each in these for this in each])
             each_with_keys = zip(asked, these, strict=True)
-            return [page.replayed(each, its_keys, known) or Told(()) for each, its_keys in each_with_keys]
+            return [page.replayed(each, its_keys, known) or Answered(()) for each, its_keys in each_with_keys]
 
     def exhausted(self, requested: int, given: Sequence[Answer[int]] = ()) -> BudgetExhausted:
         """The refusal of so many rows, after the answers that were `given`."""
-        spent, left = self.now()
-        return BudgetExhausted(spent=spent, requested=requested, left=left, answers=given)
+        spent, remaining = self.now()
+        return BudgetExhausted(spent=spent, requested=requested, remaining=remaining, answers=given)
 
     def copied(self) -> PrivClass:
         """The log, what is spent and what is left, and no secret: it answers from its log alone."""
-        return PrivClass(NoLabeller(self.labeller.left), self._queries, self._entropy, self.log.copied())
+        return PrivClass(NoLabeller(self.labeller.remaining), self._queries, self._entropy, self.log.copied())
 
     def _ballots(
         self, tables: Sequence[Points], these: Sequence[bytes], known: Mapping[bytes, Entry]
@@ -343,7 +349,7 @@ class PrivClass:
         for row, this in enumerate(these):
             if this not in known:
                 new.setdefault(this, row)
-        if not new or self.labeller.left.is_nothing:
+        if not new or self.labeller.remaining.is_nothing:
             return {}
         X = tables[0] if len(tables) == 1 else np.concatenate(tables)
         rows = X[list(new.values())]  # a copy: the caller may reuse its array
@@ -356,18 +362,18 @@ class PrivClass:
         label = self.labeller.decide(ballot.counts)
         return Entry(ballot.point, label, ballot.coin if label is None else None)
 
-    def said(self, entry: Entry, kind: Kind, asked: int, unstable: int, left: Usage) -> Reply[int]:
+    def said(self, entry: Entry, kind: Kind, asked: int, unstable: int, remaining: Usage) -> Reply[int]:
         is_beyond_plan = asked > self._queries
-        numbers = (asked, unstable, left.queries, left.unstable, is_beyond_plan, left.labels)
+        numbers = (asked, unstable, remaining.queries, remaining.unstable, is_beyond_plan, remaining.labels)
         return Reply(entry.label, entry.coin, kind, *numbers)
 
     def _from_log(self, these: Sequence[bytes]) -> list[Reply[int]]:
         known = self.log.find(these)
         if any(this not in known for this in these):
             raise CopyCannotAnswer
-        spent, left = self.now()
+        spent, remaining = self.now()
         asked, unstable = spent.queries or 0, spent.unstable or 0
-        return [self.said(known[this], "repeated", asked, unstable, left) for this in these]
+        return [self.said(known[this], "repeated", asked, unstable, remaining) for this in these]
 
 
 class _Ballot(NamedTuple):
@@ -382,19 +388,19 @@ class _Deciding:
     def __init__(
         self,
         protocol: PrivClass,
-        turn: Turn,
+        transaction: Transaction,
         page: Page | None,
         known: Mapping[bytes, Entry],
         ballots: Mapping[bytes, _Ballot],
         stop: Stop | None,
     ) -> None:
-        self._protocol, self._turn, self._page, self._stop = protocol, turn, page, stop
+        self._protocol, self._turn, self._page, self._stop = protocol, transaction, page, stop
         self._known, self._ballots = known, ballots
         self._decided: dict[bytes, Entry] = {}
-        self._asked, self._unstable = turn.spent.queries or 0, turn.spent.unstable or 0
-        self._left = protocol.labeller.left
+        self._asked, self._unstable = transaction.spent.queries or 0, transaction.spent.unstable or 0
+        self._left = protocol.labeller.remaining
 
-    def told(self, asked: Asked, these: Sequence[bytes]) -> Told[int]:
+    def answered(self, asked: Asked, these: Sequence[bytes]) -> Answered[int]:
         """The rows of one request, in order."""
         page, replies, stopped = self._page, list[Reply[int]](), None
         if page is not None and (before := page.replayed(asked, these, self._known)) is not None:
@@ -418,10 +424,10 @@ class _Deciding:
             if page is not None:
                 page.answered(asked, this, kind, is_logged=is_logged)
             replies.append(self._protocol.said(entry, kind, self._asked, self._unstable, self._left))
-        told = Told(replies, stopped)
+        answered = Answered(replies, stopped)
         if page is not None:
-            page.end(asked, these, told)
-        return told
+            page.end(asked, these, answered)
+        return answered
 
     def _stopped(self, asked: Asked) -> Stopped | None:
         if self._left.is_nothing:
@@ -433,7 +439,7 @@ class _Deciding:
         self._turn.add(this, entry)
         is_unstable = entry.label is None
         self._asked, self._unstable = self._asked + 1, self._unstable + is_unstable
-        self._left = self._protocol.labeller.left
+        self._left = self._protocol.labeller.remaining
         return entry, _kind(entry)
 
 

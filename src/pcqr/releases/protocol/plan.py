@@ -11,7 +11,7 @@ from pcqr.checks import check_delta, check_integer, check_positive, check_probab
 from pcqr.errors import ParameterError
 from pcqr.privacy.composition import Stage
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.privacy.unit import PERSON, Unit, check_proved
+from pcqr.privacy.unit import USER, Unit, check_proved
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.serialization import Document
@@ -251,7 +251,7 @@ class Plan(Document):
     prediction: Prediction | None = None
     proved: float | None = None
     certified: bool = field(init=False)
-    units: ClassVar[tuple[Unit, ...]] = (PERSON,)
+    units: ClassVar[tuple[Unit, ...]] = (USER,)
     """Units other than the record that plans of this kind have a proof for."""
 
     def __post_init__(self) -> None:
@@ -327,7 +327,7 @@ class QueryPlan(Plan):
         return _planned(self.aim)
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """What a release with this plan may answer before it halts, at first. None: without end, without ⊥."""
         return Usage(None, None)
 

@@ -13,7 +13,7 @@ from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.planner.expectation import nothing_learned
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
-from pcqr.releases.base.contributions import Hearing, weighs_rows
+from pcqr.releases.base.contributions import ContributionBound, weighs_rows
 from pcqr.releases.base.inputs import Given, Known
 from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.protocol.plan import Aim, Budget
@@ -120,7 +120,7 @@ class SemiPrivateLearner(PublishedEstimator[PublishedPlan]):
     def _is_uninformed(self, known: Known) -> bool:
         return known.is_nothing and self.hypotheses is None
 
-    def _hears(self, hypotheses: HypothesisClass) -> Hearing:
+    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:
         return "weights" if weighs_rows(hypotheses) else "one row"
 
     def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:

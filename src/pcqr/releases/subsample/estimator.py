@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
-from pcqr.releases.base.contributions import Hearing
+from pcqr.releases.base.contributions import ContributionBound
 from pcqr.releases.base.inputs import Given, Known
 from pcqr.releases.base.stable import StableRelease
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
@@ -84,7 +84,7 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
         p, the columns of the table once it is encoded.
     n_records_ : int
         n.
-    queries_answered_, unstable_answers_, unstable_left_ : int
+    queries_answered_, unstable_answers_, unstable_remaining_ : int
         What has been asked, how much of it was unstable, and how many unstable answers are left.
 
     References
@@ -107,7 +107,7 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     The paper's test of stability pays for close votes alone.
 
     >>> tested = SubsampleAggregate(Thresholds(), queries=20, vote="stability", entropy=0).fit(X, y)  # NOT PRIVATE
-    >>> tested.plan_.vote.teachers, tested.unstable_left_
+    >>> tested.plan_.vote.teachers, tested.unstable_remaining_
     (1249, 5)
 
     Teachers may be classifiers of scikit-learn, and labels may be more than two.
@@ -126,7 +126,7 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
 
-    def _hears(self, hypotheses: HypothesisClass) -> Hearing:  # noqa: ARG002
+    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
         return "all rows"
 
     def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002

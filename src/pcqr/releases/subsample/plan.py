@@ -87,7 +87,7 @@ class VoteStage(Stage):
         )
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """What a new release may answer before it halts."""
         return Usage(self.sparse_vector.queries, self.sparse_vector.unstable)
 
@@ -178,8 +178,8 @@ class VotingPlan(QueryPlan):
         return self.vote
 
     @property
-    def left(self) -> Usage:
-        return self.vote.left
+    def remaining(self) -> Usage:
+        return self.vote.remaining
 
     @property
     def votes(self) -> int:

@@ -82,7 +82,7 @@ class StableVotes:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, plan: VoteStage, entropy: Entropy) -> StableVotes:
-        """The votes that gave `arrays`, as they were before the first decision: see `left`."""
+        """The votes that gave `arrays`, as they were before the first decision: see `remaining`."""
         thresholds = arrays.get(_THRESHOLDS)
         if thresholds is None or thresholds.dtype != np.int64 or thresholds.ndim != 1:
             raise DataError("arrays", "those of votes, with their thresholds among them", "others")
@@ -94,13 +94,16 @@ class StableVotes:
         return self._committee.arrays() | {_THRESHOLDS: np.array(self._sparse_vector.thresholds(), dtype=np.int64)}
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """What the sparse vector may still test. A function of the transcript, hence public."""
-        return Usage(self._sparse_vector.queries_left, self._sparse_vector.unstable_left)
+        return Usage(self._sparse_vector.queries_remaining, self._sparse_vector.unstable_remaining)
 
-    @left.setter
-    def left(self, left: Usage) -> None:
-        self._sparse_vector.queries_left, self._sparse_vector.unstable_left = left.queries, left.unstable or 0
+    @remaining.setter
+    def remaining(self, remaining: Usage) -> None:
+        self._sparse_vector.queries_remaining, self._sparse_vector.unstable_remaining = (
+            remaining.queries,
+            remaining.unstable or 0,
+        )
 
     def counts(self, X: Points) -> NDArray[np.int64]:
         """The votes on each row of `X`, one column a label. Private."""

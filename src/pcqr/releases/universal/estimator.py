@@ -122,7 +122,7 @@ class UniversalRelease(RelabellingRelease[Any]):
         p, the columns of the table once it is encoded.
     n_records_ : int
         n.
-    queries_answered_, unstable_answers_, unstable_left_ : int
+    queries_answered_, unstable_answers_, unstable_remaining_ : int
         How many queries were put to the vote, how many of them were unstable, and how many unstable answers are left.
     is_published_ : bool
         Has the classifier been published?
@@ -177,13 +177,13 @@ class UniversalRelease(RelabellingRelease[Any]):
         return is_free and self._pins() == Pins()
 
     def dry_run(
-        self, records: int, public: Any = None, schema: Schema | None = None, *, persons: bool = False
+        self, records: int, public: Any = None, schema: Schema | None = None, *, user_level: bool = False
     ) -> DryRun:
         """Return what a `fit` that publishes at once would do, and what it would make predicates of. Spend nothing."""
         if not self.is_at_once:
             allowed = "None, without parameters that ask for votes; for a release that votes use `plan`"
             raise ParameterError("hypotheses", allowed, self.hypotheses)
-        return self._classifier().dry_run(records, public, schema, persons=persons)
+        return self._classifier().dry_run(records, public, schema, user_level=user_level)
 
     @property
     def is_published_(self) -> bool:
@@ -249,12 +249,12 @@ class UniversalRelease(RelabellingRelease[Any]):
         public: Any,
         schema: Schema | AssumePublic | None,
         *,
-        persons: bool = False,
+        user_level: bool = False,
         weights: bool = False,
     ) -> tuple[HypothesisClass, Any, Known]:
         if not self.is_at_once:
-            return super()._planned(records, features, public, schema, persons=persons, weights=weights)
-        hypotheses, plan, known = self._classifier()._planned(records, features, public, schema, persons=persons)
+            return super()._planned(records, features, public, schema, user_level=user_level, weights=weights)
+        hypotheses, plan, known = self._classifier()._planned(records, features, public, schema, user_level=user_level)
         return hypotheses, self._classifier_plan(plan), known
 
     def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:

@@ -77,9 +77,9 @@ class UniversalPlan(VotingPlan):
         return Sequence((self.vote, self.publish))
 
     @property
-    def left(self) -> Usage:
+    def remaining(self) -> Usage:
         """After the last vote it publishes: queries have no end."""
-        return replace(super().left, queries=None)
+        return replace(super().remaining, queries=None)
 
     @property
     def votes(self) -> int:

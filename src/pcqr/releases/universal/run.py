@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from pcqr.checks import alone
+from pcqr.checks import non_reentrant
 from pcqr.data.records import Records
 from pcqr.errors import CopyCannotAnswer, ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.agnostic.run import ag_priv_cl
 from pcqr.releases.protocol.answers import Answer, BatchCost, Usage
-from pcqr.releases.protocol.log import Asked, Book, MemoryLog, NoLabeller, Reply, Told, check_book
-from pcqr.releases.protocol.online import BLOCK, Lock, PrivClass, SharedTurns
+from pcqr.releases.protocol.log import Answered, Asked, MemoryLog, NoLabeller, QuotaTable, Reply, check_quotas
+from pcqr.releases.protocol.online import BLOCK, Lock, PrivClass, SharedTransactions
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.semi_private.run import sspp
 from pcqr.releases.subsample.plan import VoteStage
@@ -60,7 +60,7 @@ class UnvPrivCl:
         self._publish = publish
         self._entropy = entropy
         self._lock = Lock()
-        self._sharing = SharedTurns(self._lock)
+        self._sharing = SharedTransactions(self._lock)
 
     @property
     def protocol(self) -> PrivClass:
@@ -82,14 +82,14 @@ class UnvPrivCl:
     ) -> BatchCost:
         """What the rows of `X` would cost, asked in order: votes first, the rows after publication free."""
         with self.guarded():
-            spent, left = self._votes.now()
-            votes_left: int | None = 0
-            if self.published is None and not self._is_due(spent, left):
-                votes_left = max(1, self._after - (spent.queries or 0))
+            spent, remaining = self._votes.now()
+            votes_remaining: int | None = 0
+            if self.published is None and not self._is_due(spent, remaining):
+                votes_remaining = max(1, self._after - (spent.queries or 0))
             if self.published is None and self._votes.log.is_written_off:
-                votes_left = None
-            cost = self._votes.preview(X, unstable_share, votes_left=votes_left, known=known, quota=quota)
-        return replace(cost, left=_without_end(cost.left))
+                votes_remaining = None
+            cost = self._votes.preview(X, unstable_share, votes_remaining=votes_remaining, known=known, quota=quota)
+        return replace(cost, remaining=_without_end(cost.remaining))
 
     def answer(self, x: Points) -> Answer[int]:
         return next(self.replies(x)).answer
@@ -113,14 +113,18 @@ class UnvPrivCl:
             if told.stopped is not None:
                 raise self._votes.exhausted(X.shape[0] - start, [Reply(*each).answer for each in given])
 
-    def ask_together(self, asked: Sequence[Asked], book: Book | None = None) -> list[Told[int]]:
+    def ask_together(self, asked: Sequence[Asked], quota_table: QuotaTable | None = None) -> list[Answered[int]]:
         """Answer the rows of all requests in order: what each would get if asked alone.
 
         Votes, as `PrivClass.ask`, until publication is due; then it takes place, and the rest is predicted. Threads
         that ask at the same time share all that.
         """
-        check_book(asked, book)
-        return self._sharing.ask(asked, book, self._ask) if self._votes.log.is_original else self._ask(asked, book)
+        check_quotas(asked, quota_table)
+        return (
+            self._sharing.ask(asked, quota_table, self._ask)
+            if self._votes.log.is_original
+            else self._ask(asked, quota_table)
+        )
 
     def kept(self) -> tuple[Records | None, Points | None]:
         """What publication will need. The records are private."""
@@ -134,43 +138,48 @@ class UnvPrivCl:
         """One thread at a time, publication included."""
         return self._lock if self._votes.log.is_original else nullcontext()
 
-    def _ask(self, asked: Sequence[Asked], book: Book | None) -> list[Told[int]]:
-        """Answer requests under the lock, which `SharedTurns` holds. A copy decides nothing and needs no lock."""
+    def _ask(self, asked: Sequence[Asked], quota_table: QuotaTable | None) -> list[Answered[int]]:
+        """Answer requests under the lock, which `SharedTransactions` holds. A copy decides nothing and needs no
+        lock."""
         published = self._published_when_due()  # again, should the last attempt have been interrupted
         if published is None:
-            told = self._votes.ask(asked, book, stop=self._is_due)
+            told = self._votes.ask(asked, quota_table, stop=self._is_due)
             published = self._published_when_due()
         else:
-            told = self._votes.replayed(asked, book)
+            told = self._votes.replayed(asked, quota_table)
         if published is not None:
             told = self._predicted(published, asked, told)
         return [replace(each, replies=[reply.without_end() for reply in each.replies]) for each in told]
 
-    def _is_due(self, spent: Usage, left: Usage) -> bool:
+    def _is_due(self, spent: Usage, remaining: Usage) -> bool:
         """Are the votes over? A function of the transcript; once True, always True."""
         asked = spent.queries or 0
-        return asked > 0 and (left.is_nothing or asked >= self._after)
+        return asked > 0 and (remaining.is_nothing or asked >= self._after)
 
     @property
     def _after(self) -> int:
         """m_o, the queries that are answered by votes."""
         return 0 if self._publish is None else self._publish.after_queries
 
-    @alone
+    @non_reentrant
     def _published_when_due(self) -> Hypothesis | None:
         log, votes = self._votes.log, self._votes
         if log.published is None and log.is_original and not log.is_written_off and self._is_due(*votes.now()):
-            with log.turn(votes.labeller) as turn:
-                if turn.published is None and not turn.is_written_off:  # another process may have been faster
+            with log.transaction(votes.labeller) as transaction:
+                if (
+                    transaction.published is None and not transaction.is_written_off
+                ):  # another process may have been faster
                     if self._records is None or self._publish is None:
                         raise CopyCannotAnswer
                     past = (entry.point for entry in log.entries())
                     public = np.concatenate([*([] if self._public is None else [self._public]), *past])
-                    turn.publish(sspp(self._hypotheses, self._records, public, self._publish, self._entropy))
+                    transaction.publish(sspp(self._hypotheses, self._records, public, self._publish, self._entropy))
             self._records = None
         return log.published
 
-    def _predicted(self, published: Hypothesis, asked: Sequence[Asked], told: Sequence[Told[int]]) -> list[Told[int]]:
+    def _predicted(
+        self, published: Hypothesis, asked: Sequence[Asked], told: Sequence[Answered[int]]
+    ) -> list[Answered[int]]:
         """Return the responses `told` by votes, completed by the published hypothesis. Nothing is recorded."""
         found, spent = list(told), self._votes.spent  # the votes are over: it stays as it is
         rests = {
@@ -223,6 +232,6 @@ def answered_by_draw(
     return published_at_once(hypotheses, sspp(hypotheses, records, None, draw, entropy), queries, entropy)
 
 
-def _without_end(left: Usage) -> Usage:
+def _without_end(remaining: Usage) -> Usage:
     """What is left of the release, from what is left of its votes: after the last vote it publishes."""
-    return replace(left, queries=None)
+    return replace(remaining, queries=None)

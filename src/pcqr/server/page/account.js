@@ -50,7 +50,7 @@ export async function account(one) {
         tone: "published",
         words: `${sign} = ${epsilon(found.spent[loss])} spent in ${counted(charges.length, "release")}`,
       },
-      { tone: "rest", words: `${sign} = ${Number(found.left[loss].toPrecision(3))} remaining` },
+      { tone: "rest", words: `${sign} = ${Number(found.remaining[loss].toPrecision(3))} remaining` },
     ]),
     scrolling("Charges", table("Charges", ["number", "time", "release", "ε", "δ"], rows, { numeric: [3, 4] })),
   );

@@ -60,18 +60,18 @@ function costOf(one) {
   if (one.kind === "model") return "Costs nothing: the classifier is public.";
   if (one.state === "published") return "Costs nothing: its classifier is paid for.";
   if (one.state === "halted") return "Costs nothing.";
-  if (!one.left) return "";
-  if (one.left.unstable === null) return one.left.queries === null ? "Costs nothing." : "Uses up one query.";
+  if (!one.remaining) return "";
+  if (one.remaining.unstable === null) return one.remaining.queries === null ? "Costs nothing." : "Uses up one query.";
   return "Uses up at most one unstable answer. What was asked before costs nothing.";
 }
 
-function answer(one, { label, coin, kind, probability }, { left }) {
+function answer(one, { label, coin, kind, probability }, { remaining }) {
   const { name, meaning: usual, tone } = kindOf(kind);
-  const isNoisy = kind === "stable" && left && left.unstable === null;
+  const isNoisy = kind === "stable" && remaining && remaining.unstable === null;
   const meaning = isNoisy ? "The teachers' votes, with noise on them, gave this label." : usual;
   const none = label === null || label === undefined;
   const words = none ? "No clear answer" : String(label);
-  const price = cost(one, kind, left);
+  const price = cost(one, kind, remaining);
   const likely = typeof probability === "number" ? `Its probability is ${percent(probability)}, by the model.` : "";
   say([`${words}.`, likely, meaning, price].filter(Boolean).join(" "));
   return make(
@@ -96,15 +96,15 @@ function answer(one, { label, coin, kind, probability }, { left }) {
         )
       : null,
     make("p", {}, price),
-    left && one.kind === "release" && one.state !== "published"
-      ? make("p", { class: "muted small" }, `Remaining: ${usage(left)}.`)
+    remaining && one.kind === "release" && one.state !== "published"
+      ? make("p", { class: "muted small" }, `Remaining: ${usage(remaining)}.`)
       : null,
   );
 }
 
-function cost(one, kind, left) {
+function cost(one, kind, remaining) {
   if (one.kind === "model") return "It cost nothing: the classifier is public.";
-  const limited = left && left.queries !== null && ["stable", "unstable"].includes(kind);
+  const limited = remaining && remaining.queries !== null && ["stable", "unstable"].includes(kind);
   const used = limited
     ? kind === "unstable"
       ? "It used up one query and one unstable answer."

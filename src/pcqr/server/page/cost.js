@@ -6,9 +6,9 @@ import { publishes } from "./words.js";
 // page compares them across parts by their text, and a row that two parts write differently counts as new in both.
 export function together(one, { table, parts }, costs) {
   if (costs.length === 1) return { ...costs[0], isBound: false };
-  const { left, quota = null } = costs[0];
+  const { remaining, quota = null } = costs[0];
   const limits = (counts) => [counts?.queries, counts?.unstable, counts?.labels].filter(Number.isInteger);
-  const surely = Math.min(...limits(left), ...limits(quota)); // Infinity: there is no limit
+  const surely = Math.min(...limits(remaining), ...limits(quota)); // Infinity: there is no limit
   const seen = new Set();
   const sum = (of) => costs.reduce((all, cost) => all + of(cost), 0);
   const found = { requested: table.rows.length, new: 0, published: sum((cost) => cost.published), certain: 0 };
@@ -26,20 +26,20 @@ export function together(one, { table, parts }, costs) {
   });
   found.new = before;
   const isSure = costs.every((cost) => cost.is_certain) && (found.new <= surely || (publishes(one) && !quota));
-  const most = Math.min(left.unstable ?? Infinity, quota?.unstable ?? Infinity);
+  const most = Math.min(remaining.unstable ?? Infinity, quota?.unstable ?? Infinity);
   const expected = (of) => (costs.every((cost) => of(cost) !== null) ? Math.min(most, sum(of)) : null);
   const unstable = expected((cost) => cost.expected_unstable);
   const range = costs.every((cost) => cost.unstable_range)
     ? [expected((cost) => cost.unstable_range[0]), expected((cost) => cost.unstable_range[1])]
     : null;
-  const isExhausting = !publishes(one) && left.unstable > 0 && unstable === left.unstable;
+  const isExhausting = !publishes(one) && remaining.unstable > 0 && unstable === remaining.unstable;
   const planned = Math.max(0, (one.planned_queries ?? 0) - (one.spent?.queries ?? 0));
   return {
     ...found,
     isBound: found.new > 0,
     repeated: found.requested - found.new - found.published,
     certain: isSure ? found.requested : found.certain,
-    left,
+    remaining,
     quota,
     expected_unstable: unstable,
     unstable_range: range,

@@ -138,10 +138,10 @@ function belief(least, most) {
   );
 }
 
-function budget(one, { spent, left, untimed = null, history = [], mine = null, askers = [] }) {
+function budget(one, { spent, remaining, untimed = null, history = [], mine = null, askers = [] }) {
   const queries = spent.queries ?? 0;
   const unstable = spent.unstable ?? 0;
-  const allowed = left.unstable === null ? null : unstable + left.unstable;
+  const allowed = remaining.unstable === null ? null : unstable + remaining.unstable;
   const published = one.state === "published";
   const tiles = [
     ["stable", count(queries - unstable), "stable answers"],
@@ -176,11 +176,11 @@ function budget(one, { spent, left, untimed = null, history = [], mine = null, a
               { tone: "unstable", words: `${count(unstable)} used` },
               {
                 tone: "rest",
-                words: `${count(left.unstable)} remaining before it ${publishes(one) ? "publishes" : "is exhausted"}`,
+                words: `${count(remaining.unstable)} remaining before it ${publishes(one) ? "publishes" : "is exhausted"}`,
               },
             ]),
           ),
-      make("p", { class: "muted" }, summary(one, queries, left)),
+      make("p", { class: "muted" }, summary(one, queries, remaining)),
       curves(history, allowed, queries),
       elsewhere(untimed, history),
     ),
@@ -189,12 +189,12 @@ function budget(one, { spent, left, untimed = null, history = [], mine = null, a
   ].filter(Boolean);
 }
 
-function summary(one, queries, left) {
+function summary(one, queries, remaining) {
   const planned = one.planned_queries ? ` It was planned for ${counted(one.planned_queries, "query", "queries")}.` : "";
   const fixed = "ε and δ were spent once, when the release was made. Asking adds nothing to them.";
   if (one.state === "published")
     return `${counted(queries, "query was", "queries were")} put to the vote. ${fixed}${planned}`;
-  return `${counted(queries, "query was", "queries were")} put to the vote. Remaining: ${usage(left)}. ${fixed}${planned}`;
+  return `${counted(queries, "query was", "queries were")} put to the vote. Remaining: ${usage(remaining)}. ${fixed}${planned}`;
 }
 
 function curves(history, allowed, queries) {

@@ -44,7 +44,7 @@ export function upload(one, context) {
     try {
       const found = read(await textOf(file));
       const cut = parts(found, one).map((part) => ({ ...part, token: api.newToken(), answers: null }));
-      view.job = { name: file.name, table: found, parts: cut, left: null };
+      view.job = { name: file.name, table: found, parts: cut, remaining: null };
       Object.assign(view.job, { isPaused: false, isOver: false, isConfirmed: false });
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
@@ -187,7 +187,7 @@ function sentences(cost, job) {
     found.push(
       `It is asked in ${count(job.parts.length)} parts. You can stop after each of them, and go on later: nothing is counted twice.`,
     );
-  if (cost.new > 0) found.push(`Remaining before it: ${usage(cost.left)}.`);
+  if (cost.new > 0) found.push(`Remaining before it: ${usage(cost.remaining)}.`);
   if (cost.new > 0 && cost.quota) found.push(`Remaining of your key's quota: ${usage(cost.quota)}.`);
   found.push(
     cost.certain >= cost.requested
@@ -273,7 +273,7 @@ async function asked(view, job) {
     try {
       const reply = await api.ask(one.name, part.body(), part.token, job);
       part.answers = reply.answers;
-      job.left = reply.left;
+      job.remaining = reply.remaining;
     } catch (error) {
       if (!(error instanceof api.Refused)) throw error;
       refused(view, job, part, error);
@@ -297,7 +297,7 @@ function refused(view, job, part, error) {
   }
   if (isExhausted || error.code === "quota_spent") {
     part.answers = Array.isArray(error.details.answered) ? error.details.answered : [];
-    job.left = null;
+    job.remaining = null;
     job.isOver = true;
   }
   if (!view.isShown(job)) return;
@@ -335,7 +335,7 @@ function results(view, job, { canGoOn = true } = {}) {
     make("h2", { id: title }, `${counted(answers.length, "answer")} for ${name}`),
     bar(sums, rows.length),
     legend(sums.map(({ tone, value }) => ({ tone, words: `${count(value)} ${tone}` }))),
-    job.left ? make("p", { class: "muted" }, `Remaining: ${usage(job.left)}.`) : null,
+    job.remaining ? make("p", { class: "muted" }, `Remaining: ${usage(job.remaining)}.`) : null,
     isOpen
       ? make("p", {}, `${counted(missing, "row has", "rows have")} no answer here yet. You can go on: nothing is counted twice.`)
       : null,

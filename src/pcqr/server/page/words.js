@@ -76,14 +76,14 @@ const STATES = { open: "Open", published: "Published", halted: "Exhausted", fail
 export const stateName = (state) => own(STATES, state) ?? state;
 
 // What a release or a model is doing now, in a sentence.
-export function standing({ kind, state, left, shows_classifier: isShown }) {
+export function standing({ kind, state, remaining, shows_classifier: isShown }) {
   if (kind === "model") return "It answers any number of queries, and nothing is used up.";
   if (state === "published")
     return `Its classifier ${isShown ? "is public" : "is not shown"}. It answers any number of queries, and nothing is used up.`;
   if (state === "halted") return "It is exhausted. Queries that were asked before still get their answer.";
   if (state === "failed")
     return "Its log cannot be read or written now. The server tries again. If this lasts, tell the data holder.";
-  return `Remaining: ${usage(left)}.`;
+  return `Remaining: ${usage(remaining)}.`;
 }
 
 const KINDS = {

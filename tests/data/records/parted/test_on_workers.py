@@ -24,7 +24,7 @@ from pcqr.mechanisms.exponential import exponential_mechanism
 from pcqr.privacy.composition import Branch, Sequence
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.privacy.noise import discrete_gaussians
-from pcqr.releases.classifier.descent import descend, shape_of
+from pcqr.releases.classifier.descent import dp_gradient_descent, shape_of
 from pcqr.releases.classifier.plan import ComparisonStage, LinearStage
 from pcqr.releases.classifier.run import publish
 from pcqr.releases.protocol.stages import DrawStage
@@ -84,7 +84,7 @@ def check_same(found: Records, expected: Records) -> None:
     assert found.label_counts().tolist() == expected.label_counts().tolist()
     assert found.conjunctions(QUESTIONS, 3).table.tobytes() == expected.conjunctions(QUESTIONS, 3).table.tobytes()
     trees = [drawn(expected, seed) for seed in (1, 2)]
-    assert found.mistakes(trees).tolist() == expected.mistakes(trees).tolist()
+    assert found.error_counts(trees).tolist() == expected.error_counts(trees).tolist()
     assert found.leaf_counts(trees[0].root).tolist() == expected.leaf_counts(trees[0].root).tolist()
     assert [y.tolist() for y in found.all_labels(333)] == [y.tolist() for y in expected.all_labels(333)]
     assert [X.tobytes() for X, _ in found.blocks(333)] == [X.tobytes() for X, _ in expected.blocks(333)]
@@ -118,7 +118,7 @@ def test_the_same_coins_make_the_same_linear_classifier(there: Parted, here: Enc
         features = features.beside(tree, public, 0.5)
         assert features.tree == tree
     plan = LinearStage(ROWS, *shape_of(features), 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
-    linears = [descend(features, records, plan, SeededEntropy(9)) for records in (there, here)]
+    linears = [dp_gradient_descent(features, records, plan, SeededEntropy(9)) for records in (there, here)]
     assert linears[0] == linears[1]
 
 
@@ -223,7 +223,7 @@ def test_a_fit_goes_on_when_a_worker_is_killed(folder: Path, here: Encoded, monk
     """Of two workers whom nobody starts again one is killed between two steps, in the middle of a descent."""
     features = FeatureMap(None, Ferns(QUESTIONS[:6], 3, WIDTH), 0)
     plan = LinearStage(ROWS, *shape_of(features), 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
-    expected = descend(features, here, plan, SeededEntropy(9))
+    expected = dp_gradient_descent(features, here, plan, SeededEntropy(9))
     tree = drawn(here, 5)
     with (
         clusters.scheduler_alone() as address,
@@ -241,7 +241,7 @@ def test_a_fit_goes_on_when_a_worker_is_killed(folder: Path, here: Encoded, monk
             return discrete_gaussians(*given)
 
         monkeypatch.setattr("pcqr.releases.classifier.descent.discrete_gaussians", noise)
-        assert descend(features, records, plan, SeededEntropy(9)) == expected
+        assert dp_gradient_descent(features, records, plan, SeededEntropy(9)) == expected
         assert next(steps, None) is None
         assert len(engine.connection.addresses()) == 1
         assert drawn(records, 5) == tree

@@ -312,11 +312,11 @@ def test_a_file_that_goes_while_the_folder_is_listed_is_not_named(
 
 def test_every_folder_between_the_table_and_a_file_tells_a_column() -> None:
     place = Path("table")
-    assert parquet._told(place / "year=2024" / "plain" / "month=%C3%BC" / "part=0.parquet", place) == (
+    assert parquet._described(place / "year=2024" / "plain" / "month=%C3%BC" / "part=0.parquet", place) == (
         *(("year", "2024"), ("month", "ü")),
     )
-    assert parquet._told(place / "year=2024.parquet", place) == ()
-    assert parquet._told(place, place) == ()
+    assert parquet._described(place / "year=2024.parquet", place) == ()
+    assert parquet._described(place, place) == ()
 
 
 def test_columns_of_known_kinds_are_all_but_those_that_are_left_out(tmp_path: Path) -> None:

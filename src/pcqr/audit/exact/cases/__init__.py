@@ -7,7 +7,7 @@ from pcqr.audit.exact.cases.mechanisms import mechanism_cases, noise_cases, vote
 from pcqr.audit.exact.cases.peers import neighbour_cases, peer_cases
 from pcqr.audit.exact.cases.predicates import predicates_cases
 from pcqr.audit.exact.cases.publication import committee_cases, publication_cases
-from pcqr.audit.exact.cases.records import person_cases, weight_cases
+from pcqr.audit.exact.cases.records import user_cases, weight_cases
 from pcqr.audit.exact.cases.tables import raw_cases, score_cases
 from pcqr.audit.exact.verify import Case
 
@@ -23,7 +23,7 @@ def shipped_cases(*, full: bool = False) -> tuple[Case, ...]:
         classifier_cases,
         peer_cases,
         neighbour_cases,
-        person_cases,
+        user_cases,
         weight_cases,
         raw_cases,
         predicates_cases,

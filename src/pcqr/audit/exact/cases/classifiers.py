@@ -24,7 +24,7 @@ from pcqr.privacy.accounting import ConcentratedEvent
 from pcqr.privacy.composition import Branch, Context, Sequence, Stage, account, parts_of
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.releases.classifier.descent import descend, shape_of
+from pcqr.releases.classifier.descent import dp_gradient_descent, shape_of
 from pcqr.releases.classifier.plan import ClassCountsStage, ComparisonStage, LeafCountsStage, LinearStage, MapName
 from pcqr.releases.classifier.run import most_coordinates, publish
 from pcqr.releases.protocol.stages import DrawStage
@@ -63,7 +63,7 @@ def gradient_step_case(features: FeatureMap, plan: LinearStage, neighbours: Pair
 
 def _linear_weights(features: FeatureMap, plan: LinearStage, table: Table, entropy: Entropy) -> tuple[float, ...]:
     """The published θ, block after block, in units of the noisy sum."""
-    published = descend(features, table.source(plan.classes), plan, entropy)
+    published = dp_gradient_descent(features, table.source(plan.classes), plan, entropy)
     cells = (scale * block.reshape(-1) for scale, block in zip(published.scales, published.tables, strict=True))
     blocks = zip(published.weights, cells, strict=True)
     return tuple(float(_UNIT * weight) for dense, block in blocks for weight in (*dense, *block))

@@ -116,7 +116,7 @@ class SparseVectorSession(Session[Distances]):
         self._running = parameters.start(entropy)
 
     def ask(self, query: Distances) -> Hashable:
-        if self._running.has_halted:
+        if self._running.is_exhausted:
             return HALTED
         distance = query.first if self._side == "S" else query.second
         for number in range(query.times):

@@ -1,4 +1,4 @@
-"""Persons instead of records: all rows of one are replaced, by fewer or by more, and everything else stays.
+"""GroupedRecords instead of records: all rows of one are replaced, by fewer or by more, and everything else stays.
 
 The cases of other rooms on tables of persons: votes with either noise, committees, published trees and answers by
 them, a step of the linear classifier, cuts and relabelling on one row of each.
@@ -42,8 +42,8 @@ from pcqr.audit.exact.cases.tables import Pairs, Record, Table, all_neighbours, 
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.laws import in_full
 from pcqr.audit.exact.verify import Case
-from pcqr.data.records import InMemory, Persons
-from pcqr.data.records.persons import ByLabel, Weighted
+from pcqr.data.records import GroupedRecords, InMemory
+from pcqr.data.records.user_level import ByLabel, Weighted
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.mechanisms.noisy_max import ExponentialMax
@@ -60,46 +60,48 @@ from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.semi_private.run import sspp
 from pcqr.releases.subsample.plan import VoteStage
 
-Person = tuple[Record, ...]
+User = tuple[Record, ...]
 """Rows, one at least."""
 
 
 @dataclass(frozen=True)
-class PersonTable(Table):
+class UserTable(Table):
     """A private table of persons. `records` has one row of each: there are as many as persons."""
 
-    persons: tuple[Person, ...] = ()
+    users: tuple[User, ...] = ()
 
     @classmethod
-    def of(cls, persons: Sequence[Person]) -> PersonTable:
-        return cls(tuple(person[0] for person in persons), tuple(persons))
+    def of(cls, users: Sequence[User]) -> UserTable:
+        return cls(tuple(user[0] for user in users), tuple(users))
 
-    def source(self, labels: int = 2) -> Persons:  # type: ignore[override]  # asked as any other
+    def source(self, labels: int = 2) -> GroupedRecords:  # type: ignore[override]  # asked as any other
         rows = self.as_rows()
-        numbers = np.repeat(np.arange(len(self.persons)), [len(person) for person in self.persons])
-        return Persons(InMemory(rows.points, rows.labels, labels), numbers)
+        numbers = np.repeat(np.arange(len(self.users)), [len(user) for user in self.users])
+        return GroupedRecords(InMemory(rows.points, rows.labels, labels), numbers)
 
     def as_rows(self) -> Table:
         """The same rows, as though each were a record of its own."""
-        return Table(tuple(row for person in self.persons for row in person))
+        return Table(tuple(row for user in self.users for row in user))
 
     def __str__(self) -> str:
-        return f"[{', '.join(str(Table(person)) for person in self.persons)}]"
+        return f"[{', '.join(str(Table(user)) for user in self.users)}]"
 
 
-def replacing_the_last_person(common: Sequence[Person], lasts: Sequence[Person]) -> Pairs:
+def replacing_the_last_user(common: Sequence[User], lasts: Sequence[User]) -> Pairs:
     """All pairs of tables that have the `common` persons and one more, who differs."""
-    return list(itertools.combinations([PersonTable.of((*common, last)) for last in lasts], 2))
+    return list(itertools.combinations([UserTable.of((*common, last)) for last in lasts], 2))
 
 
-def about_persons(case: Case, told: str = "") -> Case:
+def at_user_level_case(case: Case, told: str = "") -> Case:
     """`case` on tables of persons, with the same figures about them."""
-    return replace(case, name=f"Persons: {case.name}{told}", claimed=case.claimed.for_persons("records are persons"))
+    return replace(
+        case, name=f"GroupedRecords: {case.name}{told}", claimed=case.claimed.at_user_level("records are persons")
+    )
 
 
-ONCE: Person = (UNANIMOUS,)
-OF_TWO_MINDS: Person = (UNANIMOUS, DISSENTING, UNANIMOUS)
-LASTS: tuple[Person, ...] = (
+ONCE: User = (UNANIMOUS,)
+OF_TWO_MINDS: User = (UNANIMOUS, DISSENTING, UNANIMOUS)
+LASTS: tuple[User, ...] = (
     ((0.0, 0),),
     ((1.0, 1),),
     ((1.0, 1), (2.0, 0)),
@@ -112,56 +114,56 @@ CUTS = tuple(Predicate(0, cut) for cut in (0.5, 1.5))
 
 
 @dataclass(frozen=True)
-class TreeOnCutsOfPersons(TreeOnCuts):
+class TreeOnCutsOfUsers(TreeOnCuts):
     """Cuts of one row of each person or, broken, `of_all_rows`, and then a tree that asks at them, of weighted rows."""
 
     of_all_rows: bool = False
 
-    def __call__(self, table: PersonTable, entropy: Entropy) -> str:  # type: ignore[override]  # no other table
-        persons = table.source()
-        rows = persons.source if self.of_all_rows else persons.source.rows(persons.one_row_each(entropy))
+    def __call__(self, table: UserTable, entropy: Entropy) -> str:  # type: ignore[override]  # no other table
+        users = table.source()
+        rows = users.source if self.of_all_rows else users.source.rows(users.one_row_each(entropy))
         cuts = self.cuts(rows.gathered().X[:, 0].astype(np.int64), entropy)
-        return f"cuts {cuts}, {in_full(sspp(trees_on(cuts), persons, None, self.draw, entropy))}"
+        return f"cuts {cuts}, {in_full(sspp(trees_on(cuts), users, None, self.draw, entropy))}"
 
 
-def _one_row_each(plan: VoteStage, table: PersonTable, entropy: Entropy) -> PrivLabel:
+def _one_row_each(plan: VoteStage, table: UserTable, entropy: Entropy) -> PrivLabel:
     return ag_priv_cl(Thresholds(), table.source().one_each(entropy), None, plan, entropy)
 
 
-def person_cases(*, full: bool) -> Iterator[Case]:
-    three = replacing_the_last_person((ONCE, OF_TWO_MINDS), LASTS)
-    four = replacing_the_last_person((ONCE, OF_TWO_MINDS, ONCE), (LASTS[0], LASTS[3]))
+def user_cases(*, full: bool) -> Iterator[Case]:
+    three = replacing_the_last_user((ONCE, OF_TWO_MINDS), LASTS)
+    four = replacing_the_last_user((ONCE, OF_TWO_MINDS, ONCE), (LASTS[0], LASTS[3]))
     rounds = 3 if full else 2
-    yield about_persons(sub_samp_case(Thresholds(), VoteStage(3, 3, 3, None, ONE_SIDED), three, rounds))
-    yield about_persons(sub_samp_case(Thresholds(), VoteStage(4, 3, 3, None, ONE_SIDED), four, rounds))
-    yield about_persons(noisy_max_case(ExponentialMax(0.5), 2, three))
+    yield at_user_level_case(sub_samp_case(Thresholds(), VoteStage(3, 3, 3, None, ONE_SIDED), three, rounds))
+    yield at_user_level_case(sub_samp_case(Thresholds(), VoteStage(4, 3, 3, None, ONE_SIDED), four, rounds))
+    yield at_user_level_case(noisy_max_case(ExponentialMax(0.5), 2, three))
     for kind in KINDS:
         if kind.hypotheses.labels == 2:
-            common: tuple[Person, ...] = (kind.common[:2], kind.common[2:], kind.common[:1])
-            lasts: tuple[Person, ...] = (kind.lasts[:1], kind.lasts[1:3], kind.lasts[:3] * 2)
-            pairs = replacing_the_last_person(common if full else common[:2], lasts)
-            yield about_persons(poll_case(kind.name, kind.hypotheses, 2, pairs, kind.menu))
-    two = replacing_the_last_person((OF_TWO_MINDS,), LASTS)
-    many = replacing_the_last_person((ONCE,) * 20, LASTS)
+            common: tuple[User, ...] = (kind.common[:2], kind.common[2:], kind.common[:1])
+            lasts: tuple[User, ...] = (kind.lasts[:1], kind.lasts[1:3], kind.lasts[:3] * 2)
+            pairs = replacing_the_last_user(common if full else common[:2], lasts)
+            yield at_user_level_case(poll_case(kind.name, kind.hypotheses, 2, pairs, kind.menu))
+    two = replacing_the_last_user((OF_TWO_MINDS,), LASTS)
+    many = replacing_the_last_user((ONCE,) * 20, LASTS)
     for depth in (1, 2) if full else (1,):
         trees = DecisionTrees(depth=depth, predicates=CUTS)
         for pairs in (two, many):
-            yield about_persons(sspp_case(trees, DrawStage(0.5), None, pairs), f", depth {depth}")
-    yield about_persons(direct_case(DecisionTrees(depth=1, predicates=CUTS), DrawStage(0.5), many))
-    yield about_persons(counted_case(counted(0.5, 4.0), 2, two))
+            yield at_user_level_case(sspp_case(trees, DrawStage(0.5), None, pairs), f", depth {depth}")
+    yield at_user_level_case(direct_case(DecisionTrees(depth=1, predicates=CUTS), DrawStage(0.5), many))
+    yield at_user_level_case(counted_case(counted(0.5, 4.0), 2, two))
     for features, bound in ((FERNS, 16), (UNEVEN_FERNS, 8)):
         few = two if full else two[:4]
-        yield about_persons(gradient_step_case(features, gradient_step_plan(features, bound, 1.0), few, 0.01))
-    bought = TreeOnCutsOfPersons(cuts_stage(3, 2 if full else 1, 1.0), 3)
+        yield at_user_level_case(gradient_step_case(features, gradient_step_plan(features, bound, 1.0), few, 0.01))
+    bought = TreeOnCutsOfUsers(cuts_stage(3, 2 if full else 1, 1.0), 3)
     name = f"Private cuts of one row of each, then a tree on them: n = 3, L = {bought.stage.levels}, ε₀ = 1, η = 0.5"
-    pairs = replacing_the_last_person((ONCE, OF_TWO_MINDS), LASTS[:4])
-    yield about_persons(Case.once(name, bought.claimed, pairs, bought))
+    pairs = replacing_the_last_user((ONCE, OF_TWO_MINDS), LASTS[:4])
+    yield at_user_level_case(Case.once(name, bought.claimed, pairs, bought))
     plan = VoteStage(3, 3, 3, 0.5, ONE_SIDED)
-    yield about_persons(ag_priv_cl_case(DecisionTrees(depth=1, predicates=CUTS[:1]), plan, three[:3], rounds))
+    yield at_user_level_case(ag_priv_cl_case(DecisionTrees(depth=1, predicates=CUTS[:1]), plan, three[:3], rounds))
     claimed = account(plan, Context(Thresholds(), plan.records, 1))
-    short = replacing_the_last_person((ONCE, ONCE), LASTS[:4])
+    short = replacing_the_last_user((ONCE, ONCE), LASTS[:4])
     name = "AgPrivCl, one row of each: Thresholds, n = 3, k = 3, η = 0.5"
-    yield about_persons(votes_case(name, claimed, short, partial(_one_row_each, plan), None, rounds))
+    yield at_user_level_case(votes_case(name, claimed, short, partial(_one_row_each, plan), None, rounds))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -268,8 +270,8 @@ def balanced_on_cuts_case(stage: PredicatesStage, scale: float, common: Sequence
 def weight_cases(*, full: bool) -> Iterator[Case]:
     yield label_counts_case(ClassCountsStage(2.0), all_neighbours(2))
     yield label_counts_case(ClassCountsStage(2.0, classes=3), all_neighbours(2, ONE_PLACE))
-    persons = replacing_the_last_person((OF_TWO_MINDS,), LASTS)
-    yield about_persons(label_counts_case(ClassCountsStage(2.0), persons))
+    users = replacing_the_last_user((OF_TWO_MINDS,), LASTS)
+    yield at_user_level_case(label_counts_case(ClassCountsStage(2.0), users))
     lasts = ((0.0, 1), (1.0, 0), (1.0, 1))
     for by_label in ((16, 64), (64, 64)):
         few = replacing_the_last_weighted(ONE_PLACE[:1], lasts, by_label)

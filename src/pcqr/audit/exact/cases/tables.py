@@ -59,7 +59,7 @@ class Table:
 
     def __str__(self) -> str:
         counted = Counter(self.records).items()
-        told = (f"({_told(x)}, {y})" + (f"×{times}" if times > 1 else "") for (x, y), times in counted)
+        told = (f"({_described(x)}, {y})" + (f"×{times}" if times > 1 else "") for (x, y), times in counted)
         return f"{{{', '.join(told)}}}"
 
 
@@ -67,7 +67,7 @@ def as_points(places: Sequence[Place]) -> Points:
     return np.array([place if isinstance(place, tuple) else (place,) for place in places], dtype=np.float64)
 
 
-def _told(place: Place) -> str:
+def _described(place: Place) -> str:
     return " ".join(f"{x:g}" for x in place) if isinstance(place, tuple) else f"{place:g}"
 
 

@@ -240,11 +240,11 @@ class Cluster(Engine):
                     "had it died, for want of memory, say."
                 ) from None
         if isinstance(found, Failure):
-            raise _told(found)
+            raise _described(found)
         return found
 
 
-def _told(failure: Failure) -> Exception:
+def _described(failure: Failure) -> Exception:
     if isinstance(failure.error, PcqrError):
         return failure.error
     return ClusterLost(f"A worker failed with {failure.error}. What else it said may quote records, and is dropped.")

@@ -360,9 +360,9 @@ def label_counts(part: Arrays, layout: Layout) -> tuple[IntArray]:
     return (np.bincount(part[LABELS], minlength=layout.labels).astype(np.int64),)
 
 
-def mistakes(part: Arrays, layout: Layout, labellings: Sequence[Labelling]) -> tuple[IntArray]:
+def error_counts(part: Arrays, layout: Layout, labellings: Sequence[Labelling]) -> tuple[IntArray]:
     """How many records each of `labellings` gets wrong."""
-    return (layout.records(part).mistakes(labellings),)
+    return (layout.records(part).error_counts(labellings),)
 
 
 def leaf_counts(part: Arrays, layout: Layout, root: Node) -> tuple[IntArray]:

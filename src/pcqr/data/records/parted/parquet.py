@@ -96,7 +96,7 @@ class ParquetParts:
         names: list[str] = []
         groups: list[tuple[Piece, int]] = []
         for file in found:
-            told = _told(file, place)
+            told = _described(file, place)
             stamp = _stamp(file, str(path))
             with reading_parquet(str(path)) as parquet:
                 footer = parquet.read_metadata(file)
@@ -312,7 +312,7 @@ def _files(place: Path) -> list[Path]:
     return found
 
 
-def _told(file: Path, place: Path) -> tuple[tuple[str, str | None], ...]:
+def _described(file: Path, place: Path) -> tuple[tuple[str, str | None], ...]:
     """What the folders between `place` and the file say: `column=value`, in the spelling of Hive."""
     folders = file.relative_to(place).parts[:-1] if file != place else ()
     pairs = (folder.partition("=") for folder in folders if "=" in folder)

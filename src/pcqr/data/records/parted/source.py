@@ -75,8 +75,8 @@ class Selected(Records):
     def label_counts(self) -> IntArray:
         return self._records.label_counts(self._positions)
 
-    def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
-        return self._records.mistakes(labellings, self._positions)
+    def error_counts(self, labellings: Sequence[Labelling]) -> IntArray:
+        return self._records.error_counts(labellings, self._positions)
 
     def leaf_counts(self, root: Node) -> IntArray:
         return self._records.leaf_counts(root, self._positions)
@@ -234,8 +234,8 @@ class Parted(Records):
         (counts,) = self._summed(positions, work.label_counts, self._layout)
         return counts.astype(np.int64)
 
-    def mistakes(self, labellings: Sequence[Labelling], positions: Positions | None = None) -> IntArray:
-        (wrong,) = self._summed(positions, work.mistakes, self._layout, tuple(labellings))
+    def error_counts(self, labellings: Sequence[Labelling], positions: Positions | None = None) -> IntArray:
+        (wrong,) = self._summed(positions, work.error_counts, self._layout, tuple(labellings))
         return wrong.astype(np.int64)
 
     def leaf_counts(self, root: Node, positions: Positions | None = None) -> IntArray:

@@ -1,7 +1,7 @@
 """Records that count less than one each, by weights of their own and of their labels.
 
 Weights are whole numbers of `WHOLE`ths. No record counts more than a whole, so that sums move by no more than without
-weights. What adds up records without their weights is refused. Proofs: proofs/weights.md, proofs/persons.md.
+weights. What adds up records without their weights is refused. Proofs: proofs/weights.md, proofs/user_level.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pcqr.data.records.predicates import Node, Predicate, counted_at_leaves, lea
 from pcqr.data.records.source import Labelling, Positions, Records
 from pcqr.errors import DataError, ParameterError
 from pcqr.privacy.entropy import Entropy
-from pcqr.progress import under_way
+from pcqr.progress import stage_progress
 
 WHOLE = 64
 """What a record counts at most: a power of two, so that η/WHOLE is exact."""
@@ -76,7 +76,7 @@ class WeighedRows(Records):
     def all_labels(self, rows: int) -> Iterator[Labels]:
         return self._rows.all_labels(rows)
 
-    def mistakes(self, labellings: Sequence[Labelling]) -> IntArray:
+    def error_counts(self, labellings: Sequence[Labelling]) -> IntArray:
         wrong = np.zeros(len(labellings), dtype=np.int64)
         for piece, weights in self._pieces(self._weights()):
             held = piece.gathered()
@@ -92,7 +92,7 @@ class WeighedRows(Records):
 
     def conjunctions(self, predicates: Sequence[Predicate], depth: int) -> ConjunctionCounts:
         weights, table = self._weights(), None
-        with under_way("counting weighted records"):  # how many different weights there are is private
+        with stage_progress("counting weighted records"):  # how many different weights there are is private
             for weight in np.unique(weights[weights > 0]):
                 counts = self._rows.rows(self._places[weights == weight]).conjunctions(predicates, depth).table
                 counts *= np.int32(weight)
@@ -152,7 +152,7 @@ class Weighted(WeighedRows):
     Examples
     --------
     >>> from pcqr.data.records import InMemory
-    >>> from pcqr.data.records.persons import Weighted
+    >>> from pcqr.data.records.user_level import Weighted
     >>> records = Weighted(InMemory([1.0, 2.0, 3.0, 4.0], [0, 0, 0, 1]), by_label=(21, 64))
     >>> records
     Weighted(4 records, 1 columns, 2 labels)
@@ -233,20 +233,20 @@ def check_by_row(by_row: Floats | None, rows: int) -> Floats | None:
 #
 # A person counts as much as one record does, however many rows it has: in sums the rows of a person have weights that
 # add up to at most one, on a grid of whole numbers, and a teacher sees all of them. What adds up rows without weights
-# is refused. Proofs: proofs/persons.md, and proofs/weights.md where rows have weights of their own.
+# is refused. Proofs: proofs/user_level.md, and proofs/weights.md where rows have weights of their own.
 
 
 MOST_PERSONS = MOST_WEIGHTED
 
 
-class Persons(WeighedRows):
+class GroupedRecords(WeighedRows):
     """N persons, each with all its rows. `size` counts persons; how many rows there are is private.
 
     Parameters
     ----------
     rows : Records
         All rows, whoever's they are.
-    person_of : ndarray of integers of shape (rows,)
+    user_of : ndarray of integers of shape (rows,)
         For each row the number of its person: each of 0, …, N−1 occurs.
     most : int, default 1
         b: in sums a person of r rows counts as min(r, b)/b of a record. Public.
@@ -256,29 +256,29 @@ class Persons(WeighedRows):
     Examples
     --------
     >>> import numpy as np
-    >>> from pcqr.data.records import InMemory, Persons
-    >>> persons = Persons(InMemory([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1]), np.array([0, 1, 0, 0]))
+    >>> from pcqr.data.records import InMemory, GroupedRecords
+    >>> persons = GroupedRecords(InMemory([1.0, 2.0, 3.0, 4.0], [0, 0, 1, 1]), np.array([0, 1, 0, 0]))
     >>> persons
-    Persons(2 persons, 1 columns, 2 labels)
+    GroupedRecords(2 persons, 1 columns, 2 labels)
     >>> persons.part(np.array([0])).X.ravel()
     array([1., 3., 4.])
     >>> persons.label_counts()  # in 64ths of a person
     array([85, 43])
     """
 
-    def __init__(self, rows: Records, person_of: IntArray, most: int = 1, by_row: Floats | None = None) -> None:
-        counts = np.bincount(person_of)
-        if person_of.shape != (rows.size,) or person_of.min() < 0 or not counts.all():
-            raise DataError("person_of", "one of the numbers 0, …, N−1 of persons for each row", "others")
+    def __init__(self, rows: Records, user_of: IntArray, most: int = 1, by_row: Floats | None = None) -> None:
+        counts = np.bincount(user_of)
+        if user_of.shape != (rows.size,) or user_of.min() < 0 or not counts.all():
+            raise DataError("user_of", "one of the numbers 0, …, N−1 of persons for each row", "others")
         check_integer("rows", most, least=1, most=WHOLE)
         if counts.size > MOST_PERSONS:
             raise DataError("groups", f"at most {MOST_PERSONS:,} persons", f"{counts.size:,} persons")
         if rows.size > MOST_RECORDS:
             raise DataError("X", f"at most {MOST_RECORDS:,} rows", "more")  # how many is private
         self._most, self._by_row = most, check_by_row(by_row, rows.size)
-        self._hold(rows, np.argsort(person_of, kind="stable"), counts)
+        self._hold(rows, np.argsort(user_of, kind="stable"), counts)
 
-    def rows(self, positions: Positions) -> Persons:
+    def rows(self, positions: Positions) -> GroupedRecords:
         places, counts = self._of(positions)
         return self._with(self._rows, places, counts)
 
@@ -293,16 +293,16 @@ class Persons(WeighedRows):
         """Return the positions of these rows in `source`."""
         return _one_of_each(self._places, self._counts, entropy)
 
-    def relabelled(self, labelling: Labelling) -> Persons:
+    def relabelled(self, labelling: Labelling) -> GroupedRecords:
         return self._with(self._rows.relabelled(labelling), self._places, self._counts)
 
-    def kept(self) -> Persons:
+    def kept(self) -> GroupedRecords:
         return self._with(self._rows.kept(), self._places, self._counts)
 
-    def over(self, rows: Records) -> Persons:
+    def over(self, rows: Records) -> GroupedRecords:
         return self._with(rows, self._places, self._counts)
 
-    def weighed(self, by_label: ByLabel) -> Persons:
+    def weighed(self, by_label: ByLabel) -> GroupedRecords:
         made = self._with(self._rows, self._places, self._counts)
         made.class_weights = check_by_label(by_label, self.labels)
         return made
@@ -332,22 +332,23 @@ class Persons(WeighedRows):
         first = np.repeat(self._starts[positions], counts)
         return self._places[first + ranks(counts)], counts
 
-    def _with(self, rows: Records, places: IntArray, counts: IntArray) -> Persons:
-        made = Persons.__new__(Persons)
+    def _with(self, rows: Records, places: IntArray, counts: IntArray) -> GroupedRecords:
+        made = GroupedRecords.__new__(GroupedRecords)
         made._most, made._by_row, made.class_weights = self._most, self._by_row, self.class_weights
         made._hold(rows, places, counts)
         return made
 
     def _hold(self, rows: Records, places: IntArray, counts: IntArray) -> None:
-        """Person i has the next `counts[i]` of the `places` among `rows`."""
+        """User i has the next `counts[i]` of the `places` among `rows`."""
         self._rows, self._places, self._counts = rows, places, counts
         self._starts = np.cumsum(counts) - counts
         self.size, self.width, self.labels = counts.size, rows.width, rows.labels
 
 
-def one_row_each(person_of: IntArray, entropy: Entropy) -> IntArray:
-    """Return the position of one row of each person, chosen as by `Persons.one_each`, from the person of each row."""
-    return _one_of_each(np.argsort(person_of, kind="stable"), np.bincount(person_of), entropy)
+def one_row_each(user_of: IntArray, entropy: Entropy) -> IntArray:
+    """Return the position of one row of each person, chosen as by `GroupedRecords.one_each`, from the person of each
+    row."""
+    return _one_of_each(np.argsort(user_of, kind="stable"), np.bincount(user_of), entropy)
 
 
 def _one_of_each(places: IntArray, counts: IntArray, entropy: Entropy) -> IntArray:

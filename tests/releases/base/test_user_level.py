@@ -28,10 +28,10 @@ from pcqr import (
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees, Finite, LogisticTeachers, Stumps, Thresholds
 from pcqr.hypotheses.stumps import Stump
-from pcqr.privacy.unit import PERSON, RECORD, Unit
+from pcqr.privacy.unit import RECORD, USER, Unit
 from pcqr.progress import Progress, reporting
 from pcqr.release import Account
-from pcqr.releases.base.contributions import person_numbers
+from pcqr.releases.base.contributions import unit_numbers
 from pcqr.releases.base.fitting import PrivateEstimator
 
 GENERATOR = np.random.default_rng(0)
@@ -73,11 +73,11 @@ def named(estimators: tuple[PrivateEstimator[Any], ...]) -> pytest.MarkDecorator
 @named(ALL_ROWS + ONE_ROW)
 def test_the_guarantee_is_about_persons_with_the_figures_of_as_many_records(estimator: PrivateEstimator[Any]) -> None:
     fitted = estimator.fit(X, Y, public=PUBLIC, groups=GROUPS)
-    assert fitted.guarantee_.unit == fitted.plan_.guarantee.unit == PERSON
+    assert fitted.guarantee_.unit == fitted.plan_.guarantee.unit == USER
     assert fitted.n_records_ == COUNT
-    planned = estimator.plan(COUNT, public=PUBLIC, persons=True)
+    planned = estimator.plan(COUNT, public=PUBLIC, user_level=True)
     assert (planned.guarantee.epsilon, planned.guarantee.delta) == (fitted.guarantee_.epsilon, fitted.guarantee_.delta)
-    assert planned.guarantee.unit == PERSON
+    assert planned.guarantee.unit == USER
     assert planned.guarantee.steps[-1] == fitted.guarantee_.steps[-1]
     of_records = estimator.plan(COUNT, public=PUBLIC)
     assert of_records.guarantee.unit == RECORD
@@ -116,22 +116,22 @@ def test_more_rows_of_somebody_change_nothing_that_is_public(estimator: PrivateE
 
 def test_ids_are_read_one_by_one() -> None:
     same = [[5, 5.0, "5", " 5 ", "5.0", np.int8(5), "+5"], ["a", "a ", "b"], [2**63, str(2**63), 2**63 + 1]]
-    assert [person_numbers(ids).tolist() for ids in same] == [[0] * 7, [0, 0, 1], [0, 0, 1]]
-    assert person_numbers(["12e4", "120000", "1e9999", "007", "7"]).tolist() == [0, 0, 1, 2, 2]
+    assert [unit_numbers(ids).tolist() for ids in same] == [[0] * 7, [0, 0, 1], [0, 0, 1]]
+    assert unit_numbers(["12e4", "120000", "1e9999", "007", "7"]).tolist() == [0, 0, 1, 2, 2]
     wide = ["1e16", 10**16, 1e16, "1E+16", Decimal(10**16), Fraction(10**16), "10000000000000000.0"]
-    assert person_numbers(wide).tolist() == [0] * 7
-    assert person_numbers([2**60 + 1, Decimal(2**60 + 1), Decimal(2**60)]).tolist() == [0, 0, 1]
-    assert person_numbers([Decimal("1.5"), 1.5, "1.25"]).tolist() == [0, 0, 1]
-    assert len(set(person_numbers(pd.Series(["x", "y", "x"])).tolist())) == 2
-    assert len(set(person_numbers(np.array([3, 1, 3, 2])).tolist())) == 3
-    assert person_numbers(pd.Series([1, 2, 1], dtype="Int64")).tolist() == [0, 1, 0]
-    assert person_numbers(pd.to_datetime(pd.Series(["2020-01-01", "2020-01-02"]))).tolist() == [0, 1]
+    assert unit_numbers(wide).tolist() == [0] * 7
+    assert unit_numbers([2**60 + 1, Decimal(2**60 + 1), Decimal(2**60)]).tolist() == [0, 0, 1]
+    assert unit_numbers([Decimal("1.5"), 1.5, "1.25"]).tolist() == [0, 0, 1]
+    assert len(set(unit_numbers(pd.Series(["x", "y", "x"])).tolist())) == 2
+    assert len(set(unit_numbers(np.array([3, 1, 3, 2])).tolist())) == 3
+    assert unit_numbers(pd.Series([1, 2, 1], dtype="Int64")).tolist() == [0, 1, 0]
+    assert unit_numbers(pd.to_datetime(pd.Series(["2020-01-01", "2020-01-02"]))).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("ids", [[np.timedelta64(5, "s")] * 3, [10**5_000] * 3])
 def test_what_cannot_be_an_id_is_refused_in_our_words(ids: Any) -> None:
     with pytest.raises(DataError, match=r"^groups must be "):
-        person_numbers(ids)
+        unit_numbers(ids)
 
 
 @named((SubsampleAggregate(Stumps(), epsilon=4.0, queries=5, teachers=99), PrivateClassifier(1.0, method="tree")))
@@ -181,13 +181,13 @@ def test_what_has_no_proof_for_persons_takes_no_groups() -> None:
     release = IndividualKNN(queries=5, entropy=0)
     for call in (
         lambda: release.fit(X, Y, public=PUBLIC, groups=GROUPS),
-        lambda: release.plan(1_000, public=PUBLIC, persons=True),
+        lambda: release.plan(1_000, public=PUBLIC, user_level=True),
     ):
         with pytest.raises(ParameterError, match=r"^groups must be None for IndividualKNN: near rows have budgets"):
             call()
 
 
-@pytest.mark.parametrize("unit", [PERSON, Unit.person(40)])
+@pytest.mark.parametrize("unit", [USER, Unit.user(40)])
 def test_an_account_of_persons_takes_it_and_refuses_records(tmp_path: Path, unit: Unit) -> None:
     account = Account.create(tmp_path / "clinic.account", 3.0, 1e-5, unit=unit, anchor=tmp_path / "anchor")
     PrivateClassifier(1.0, method="tree", classes=(0, 1), account=account).fit(X, Y, public=PUBLIC, groups=GROUPS)
@@ -207,14 +207,14 @@ def test_an_account_of_records_refuses_persons(tmp_path: Path) -> None:
 
 def test_more_rows_of_a_person_may_count_where_rows_are_weighed() -> None:
     """Two thirds of the persons have one row of label 0, and each of the others has three of label 1."""
-    persons = np.concatenate([np.arange(2_000), np.repeat(np.arange(2_000, 3_000), 3)])
-    labels, points = (persons >= 2_000).astype(int), np.ones((5_000, 1))
+    user_level = np.concatenate([np.arange(2_000), np.repeat(np.arange(2_000, 3_000), 3)])
+    labels, points = (user_level >= 2_000).astype(int), np.ones((5_000, 1))
     public = np.array([[0.0], [1.5], [3.0]])
     said = []
     for rows in (1, 3):
         classifier = PrivateClassifier(1.0, method="tree", classes=(0, 1), entropy=0)
-        fitted = classifier.fit(points, labels, public=public, groups=Groups(persons, rows=rows))
-        assert fitted.guarantee_.unit == PERSON
+        fitted = classifier.fit(points, labels, public=public, groups=Groups(user_level, rows=rows))
+        assert fitted.guarantee_.unit == USER
         said += fitted.predict([[1.0]]).tolist()
     assert said == [0, 1]
     wrong: tuple[Any, ...] = (0, 65, 1.5)
@@ -237,7 +237,7 @@ def test_more_rows_of_a_person_may_count_where_rows_are_weighed() -> None:
 def test_the_guarantee_says_whether_rows_are_weighed(vote: Any, said: str) -> None:
     """More rows of a person count where rows are weighed, and are refused where teachers see all of them anyway."""
     release = AgnosticRelease(DecisionTrees(depth=1), epsilon=4.0, queries=5, vote=vote, **COMMON)
-    assert release.plan(COUNT, public=PUBLIC, persons=True).guarantee.steps[-1].endswith(said)
+    assert release.plan(COUNT, public=PUBLIC, user_level=True).guarantee.steps[-1].endswith(said)
     assert release.fit(X, Y, public=PUBLIC, groups=GROUPS).guarantee_.steps[-1].endswith(said)
     if vote == "noisy max":
         with pytest.raises(ParameterError, match=r"^groups.rows must be 1 for AgnosticRelease, which weighs no rows"):
@@ -255,9 +255,9 @@ def test_all_rows_of_a_person_go_to_one_teacher() -> None:
             seen.append(set(np.asarray(X).ravel().tolist()))
             return super().learn(X, y)
 
-    persons = np.repeat(np.arange(50), 1 + np.arange(50) % 7)
+    user_level = np.repeat(np.arange(50), 1 + np.arange(50) % 7)
     SubsampleAggregate(Watching(), epsilon=8.0, queries=5, teachers=9, entropy=0).fit(
-        persons.astype(float).reshape(-1, 1), persons % 2, groups=persons
+        user_level.astype(float).reshape(-1, 1), user_level % 2, groups=user_level
     )
     assert sorted(len(part) for part in seen) == [5, 5, 5, 5, 6, 6, 6, 6, 6]
     assert set.union(*seen) == set(map(float, range(50)))
@@ -267,11 +267,11 @@ def test_a_classifier_hears_a_person_of_many_rows_once() -> None:
     """1,000 persons of label 0 at x = 1, and one with 20,000 rows of label 1 there: the tree says 0."""
     points = np.concatenate([np.ones(1_000), np.ones(20_000)]).reshape(-1, 1)
     labels = np.concatenate([np.zeros(1_000, dtype=int), np.ones(20_000, dtype=int)])
-    persons = np.concatenate([np.arange(1_000), np.full(20_000, 1_000)])
+    user_level = np.concatenate([np.arange(1_000), np.full(20_000, 1_000)])
     public = np.array([[0.0], [1.5], [3.0]])
     for method in ("tree", "linear"):
         classifier = PrivateClassifier(1.0, method=method, classes=(0, 1), entropy=0)
-        assert classifier.fit(points, labels, public=public, groups=persons).predict([[1.0]]).tolist() == [0]
+        assert classifier.fit(points, labels, public=public, groups=user_level).predict([[1.0]]).tolist() == [0]
         assert classifier.fit(points, labels, public=public).predict([[1.0]]).tolist() == [1]
 
 
@@ -282,6 +282,6 @@ def test_a_release_of_persons_is_kept_and_found_again(tmp_path: Path) -> None:
         fitted: Any = type(release)(**release.get_params() | {"entropy": None}).fit(X, Y, groups=GROUPS)
         fitted.save(tmp_path / str(number), anchor=tmp_path / f"anchor {number}").close()
         again = pcqr.release.open(tmp_path / str(number), anchor=tmp_path / f"anchor {number}")
-        assert again.guarantee_.unit == PERSON
+        assert again.guarantee_.unit == USER
         assert again.n_records_ == COUNT
         again.close()

@@ -1,14 +1,14 @@
-"""Persons with several rows, on diabetes130: what it costs to protect all rows of a patient together.
+"""GroupedRecords with several rows, on diabetes130: what it costs to protect all rows of a patient together.
 
-    python -m benchmarks.persons diabetes130.parquet [--epsilons .1,.3,1,4] [--arms persons,…] [--runs 3]
+    python -m benchmarks.user_level diabetes130.parquet [--epsilons .1,.3,1,4] [--arms persons,…] [--runs 3]
 
 71,518 patients in 101,766 rows; is a patient readmitted? Split by patients: three quarters with all their rows are
 private, patients with 2,000 rows of the rest are public, without labels, and the others are scored. (In a split by rows
 two fifths of the rows that are scored have their patient among the private ones.) `PrivateClassifier(method="auto")`,
 δ = 10⁻⁶. Arms: `rows`, which protects one row; `one row`, the naive fix, one row a patient and the rest thrown away;
-`persons`, weights that add up to one; `persons, 3 rows`, where a patient of r rows counts min(r, 3)/3. Seeds make a run
-repeatable (NOT PRIVATE). Results are stored after every run; a later one replaces what it makes anew. Writes a table
-of docs/persons.md.
+`user_level`, weights that add up to one; `persons, 3 rows`, where a patient of r rows counts min(r, 3)/3. Seeds make a
+run repeatable (NOT PRIVATE). Results are stored after every run; a later one replaces what it makes anew. Writes a
+table of docs/user-level.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from benchmarks.pages import put_between
 from pcqr import Groups, PrivateClassifier, Schema
 
 DELTA, PUBLIC, SHARE = 1e-6, 2_000, 0.75
-RESULTS, PAGE = Path("benchmarks/results/persons.json"), Path("docs/persons.md")
+RESULTS, PAGE = Path("benchmarks/results/user_level.json"), Path("docs/user-level.md")
 ARMS = {
     "rows": "one row",
     "one row": "a person: one row of each, the rest thrown away",
@@ -48,7 +48,7 @@ class Run:
     epsilon: float
     seed: int
     rows: float
-    persons: float
+    user_level: float
     seconds: float
 
     @property
@@ -103,8 +103,8 @@ def measured(split: Split, arm: str, epsilon: float, seed: int) -> Run:
     right = classifier.predict(split.X_test) == split.y_test
     weights = 1.0 / np.bincount(split.ids_test)[split.ids_test]
     shares = right.mean(), np.average(right, weights=weights)
-    rows, persons = (round(100.0 * float(share), 3) for share in shares)
-    return Run(arm, epsilon, seed, rows, persons, round(seconds, 1))
+    rows, user_level = (round(100.0 * float(share), 3) for share in shares)
+    return Run(arm, epsilon, seed, rows, user_level, round(seconds, 1))
 
 
 def table(runs: list[Run]) -> str:

@@ -19,7 +19,7 @@ from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile, asker_of
 from pcqr.server.limits import SECURITY_HEADERS, is_loopback, middleware, own_names
 from pcqr.server.metrics import Metrics
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 BODY_HEADERS = (HOST, (b"content-length", b"2"))
 
@@ -34,7 +34,7 @@ async def endpoint(scope: Scope, _: Receive, send: Send) -> None:
 
 def guarded(inner: ASGIApp = endpoint, **settings: Any) -> ASGIApp:
     app = inner
-    for layer in reversed(middleware(Gate(Settings(**settings), Metrics()))):
+    for layer in reversed(middleware(ServerState(Settings(**settings), Metrics()))):
         app = layer.cls(app, *layer.args, **layer.kwargs)
     return app
 

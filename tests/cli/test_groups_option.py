@@ -1,4 +1,4 @@
-"""`--person COLUMN`: whose each row is, for `answer`, `fit` and `publish`."""
+"""`--groups COLUMN`: whose each row is, for `answer`, `fit` and `publish`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import pcqr.release
 from pcqr.cli.main import app
 from pcqr.models import PublishedModel
-from pcqr.privacy.unit import PERSON
+from pcqr.privacy.unit import USER
 
 PERSONS = 900
 
@@ -45,12 +45,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def common(folder: Path, private: str = "private.csv") -> list[Any]:
-    return ["--private", folder / private, "--label", "y", "--person", "patient", "--epsilon", 4, "--seed", 0]
+    return ["--private", folder / private, "--label", "y", "--groups", "patient", "--epsilon", 4, "--seed", 0]
 
 
 def check_facts(facts: dict[str, Any]) -> None:
     assert facts["records"] == PERSONS
-    assert facts["guarantee"]["adjacency"] == PERSON.adjacency
+    assert facts["guarantee"]["adjacency"] == USER.adjacency
     assert "all rows of any one of the 900 persons" in facts["promise"]
     assert "2117" not in json.dumps(facts)
     assert "2,117" not in json.dumps(facts)
@@ -65,11 +65,11 @@ def test_publish(folder: Path, tmp_path: Path, method: str) -> None:
     check_facts(json.loads(dry.output))
     for rows in (1, 2):
         out = tmp_path / f"model{rows}"
-        done = run(*options, "--out", out, "--json", "--person-rows", rows)
+        done = run(*options, "--out", out, "--json", "--group-rows", rows)
         assert done.exit_code == 0, done.output
         check_facts(json.loads(done.output))
         model = PublishedModel.from_json((out / "model.json").read_text())
-        assert model.guarantee.unit == PERSON
+        assert model.guarantee.unit == USER
         assert model.schema.names == ("x",)
         assert all("2117" not in path.read_text() for path in (out / "model.json", out / "rules.txt"))
 
@@ -103,7 +103,7 @@ def test_fit(folder: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     check_facts(json.loads(done.output))
     release = pcqr.release.open(tmp_path / "release", anchor=tmp_path / "anchor")
-    assert release.guarantee_.unit == PERSON
+    assert release.guarantee_.unit == USER
     release.close()
 
 
@@ -114,10 +114,10 @@ def test_what_cannot_name_persons_is_refused(folder: Path, tmp_path: Path) -> No
         assert missing.exit_code == 2
         assert "the id of a person in every row; received a missing one" in " ".join(missing.output.split())
     whole = ["publish", *common(folder), "--public", folder / "public.csv", "--out", tmp_path / "model"]
-    for person in ("nobody", "y"):
-        refused = run(*whole, "--person", person)
+    for user in ("nobody", "y"):
+        refused = run(*whole, "--groups", user)
         assert refused.exit_code == 2
-        assert "--person" in refused.output
+        assert "--groups" in refused.output
     dropped = run(*whole, "--drop", "patient")
     assert dropped.exit_code == 2
     assert not (tmp_path / "model").exists()

@@ -18,15 +18,15 @@ from support.serving import BORDER, clinic_place, model_place, release_place, ru
 from pcqr.durable.ledger.store import Store
 from pcqr.errors import LedgerUnwritable
 from pcqr.releases.protocol.answers import Usage
-from pcqr.releases.protocol.log import Asked, Reply, Told
+from pcqr.releases.protocol.log import Answered, Asked, Reply
 from pcqr.server import batcher as desks
 from pcqr.server.app import make_app
-from pcqr.server.batcher import Desk
+from pcqr.server.batcher import Batcher
 from pcqr.server.errors import Refusal
 from pcqr.server.keys import KeyFile
 from pcqr.server.metrics import Metrics
 from pcqr.server.service import Service
-from pcqr.server.state import Gate, Settings
+from pcqr.server.state import ServerState, Settings
 
 
 class Fake:
@@ -39,15 +39,15 @@ class Fake:
         self.fails = fails
         self.is_closed = False
 
-    def book(self) -> None:
+    def quota_table(self) -> None:
         return None
 
-    def ask_together(self, asked: Sequence[Asked], _: None) -> list[Told[int]]:
+    def ask_together(self, asked: Sequence[Asked], _: None) -> list[Answered[int]]:
         assert self.may_answer.wait(10)
         if (failure := self.fails()) is not None:
             raise failure
         self.turns.append([float(each.points[0, 0]) for each in asked])
-        return [Told([Reply(int(each.points[0, 0]), None, "stable", 1, 0, None, 1, False)]) for each in asked]
+        return [Answered([Reply(int(each.points[0, 0]), None, "stable", 1, 0, None, 1, False)]) for each in asked]
 
     def close(self) -> None:
         self.is_closed = True
@@ -59,7 +59,7 @@ def point(value: float, rows: int = 1) -> Asked:
 
 def test_all_that_wait_share_a_turn_and_each_gets_its_own_answer() -> None:
     release = Fake()
-    desk = Desk(lambda: release)
+    desk = Batcher(lambda: release)
 
     async def ask() -> list[Any]:
         release.may_answer.clear()
@@ -78,7 +78,7 @@ def test_all_that_wait_share_a_turn_and_each_gets_its_own_answer() -> None:
 
 def test_a_turn_has_a_bounded_number_of_rows() -> None:
     release = Fake()
-    desk = Desk(lambda: release)
+    desk = Batcher(lambda: release)
 
     async def ask() -> None:
         release.may_answer.clear()
@@ -96,7 +96,7 @@ def test_a_turn_has_a_bounded_number_of_rows() -> None:
 def test_whoever_asks_much_does_not_keep_the_others_waiting() -> None:
     """Askers take turns, one request each: a long queue of one is not before the first request of another."""
     release = Fake()
-    desk = Desk(lambda: release)
+    desk = Batcher(lambda: release)
 
     def request(value: float, asker: str | None) -> Asked:
         return Asked(np.full((desks.MOST_ROWS // 2, 1), value), asker)
@@ -119,7 +119,7 @@ def test_whoever_asks_much_does_not_keep_the_others_waiting() -> None:
 
 def test_whoever_stops_waiting_does_not_disturb_the_others() -> None:
     release = Fake()
-    desk = Desk(lambda: release)
+    desk = Batcher(lambda: release)
 
     async def ask() -> Any:
         release.may_answer.clear()
@@ -135,7 +135,7 @@ def test_whoever_stops_waiting_does_not_disturb_the_others() -> None:
 
 def test_what_waits_when_the_desk_closes_is_answered_and_nothing_after_that() -> None:
     release = Fake()
-    desk = Desk(lambda: release)
+    desk = Batcher(lambda: release)
 
     async def ask() -> Any:
         release.may_answer.clear()
@@ -170,7 +170,7 @@ def test_a_ledger_that_fails_is_opened_again_when_it_can_be(monkeypatch: pytest.
         opened.append(Fake(fails))
         return opened[-1]
 
-    desk = Desk(open_release)
+    desk = Batcher(open_release)
 
     async def ask() -> Any:
         nonlocal full
@@ -190,7 +190,7 @@ def test_a_ledger_that_fails_is_opened_again_when_it_can_be(monkeypatch: pytest.
 
 def test_a_fault_is_told_to_those_of_its_turn_alone() -> None:
     failures = iter([ValueError("a secret"), None])
-    desk = Desk(lambda: Fake(lambda: next(failures)))
+    desk = Batcher(lambda: Fake(lambda: next(failures)))
 
     async def ask() -> Any:
         with pytest.raises(ValueError, match="a secret"):
@@ -204,7 +204,7 @@ def test_a_fault_is_told_to_those_of_its_turn_alone() -> None:
 def test_over_http_a_closed_ledger_is_a_503_and_then_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
     kept(tmp_path)
-    service, gate = Service.open([release_place(tmp_path)]), Gate(Settings(), Metrics())
+    service, gate = Service.open([release_place(tmp_path)]), ServerState(Settings(), Metrics())
     with (
         running(make_app(service, gate.settings, gate), gate) as server,
         httpx.Client(base_url=server.address) as client,
@@ -239,7 +239,7 @@ def test_a_log_that_failed_leaves_the_other_releases_alone_and_reading_makes_it_
         for path in ("/v1/releases/ages", "/v1/budget?release=ages", "/v1/answers?release=ages"):
             assert client.get(path).json()["code"] == "ledger_closed"
         told = client.get("/v1/releases").json()["releases"][0]
-        assert (told["spent"], told["left"], told["guarantee"]["is_private"]) == (None, None, True)
+        assert (told["spent"], told["remaining"], told["guarantee"]["is_private"]) == (None, None, True)
         monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
         until = time.monotonic() + 10
         while states()["ages"] == "failed" and time.monotonic() < until:

@@ -17,7 +17,7 @@ from support.ledgers import Shelf, add, make_older
 
 from pcqr.durable.ledger import Ledger, Link, anchor, keys, sqlite
 from pcqr.durable.ledger import keys as sieve
-from pcqr.durable.ledger.keys import Sieve
+from pcqr.durable.ledger.keys import BloomFilter
 from pcqr.durable.ledger.store import prefixes, watched
 from pcqr.errors import ParameterError
 
@@ -35,8 +35,8 @@ def key(number: int) -> bytes:
 
 def known(ledger: Ledger, wanted: list[bytes]) -> set[bytes]:
     """What a turn finds."""
-    with ledger.turn() as turn:
-        return set(turn.find(wanted))
+    with ledger.transaction() as transaction:
+        return set(transaction.find(wanted))
 
 
 def has_sieve(ledger: Ledger) -> bool:
@@ -45,7 +45,7 @@ def has_sieve(ledger: Ledger) -> bool:
 
 @given(st.lists(st.lists(st.binary(max_size=12), max_size=20), max_size=5))
 def test_a_key_that_was_added_is_never_new(parts: list[list[bytes]]) -> None:
-    own = Sieve(START)
+    own = BloomFilter(START)
     for part in parts:
         own.add(prefixes(part))
     for part in parts:
@@ -54,17 +54,17 @@ def test_a_key_that_was_added_is_never_new(parts: list[list[bytes]]) -> None:
 
 def test_every_bit_of_a_prefix_can_be_the_one_that_is_set() -> None:
     numbers = [1 << shift for shift in range(64)]
-    own = Sieve(START)
+    own = BloomFilter(START)
     own.add(prefixes([number.to_bytes(8, "big") for number in numbers]))
     assert own.may_have(prefixes([number.to_bytes(8, "big") for number in numbers])).all()
 
 
 def test_most_new_keys_fall_through() -> None:
     """Of 20,000 keys in 2^19 words, about one in 10^6 new ones is held back: that of 1,000 five are is past chance."""
-    own = Sieve(START)
+    own = BloomFilter(START)
     own.add(prefixes([key(number) for number in range(20_000)]))
     assert own.may_have(prefixes([key(number) for number in range(20_000, 21_000)])).sum() < 5
-    assert not Sieve(START).may_have(prefixes([key(number) for number in range(100)])).any()
+    assert not BloomFilter(START).may_have(prefixes([key(number) for number in range(100)])).any()
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -95,16 +95,16 @@ def test_turns_find_exactly_the_keys_that_are_there(
             ledger.close()
             ledger = files.open(name)
         elif step is Event.FAILED:
-            with pytest.raises(ZeroDivisionError), ledger.turn() as turn:  # noqa: PT012
-                turn.append("answer", b"", b"never written")
+            with pytest.raises(ZeroDivisionError), ledger.transaction() as transaction:  # noqa: PT012
+                transaction.append("answer", b"", b"never written")
                 raise ZeroDivisionError
         elif isinstance(step, set):
-            with ledger.turn() as turn:
-                found = turn.find([key(number) for number in step])
+            with ledger.transaction() as transaction:
+                found = transaction.find([key(number) for number in step])
                 new = [key(number) for number in step if key(number) not in found]
                 assert found.keys() == there & {key(number) for number in step}
                 if new:
-                    turn.append("answers", b"", *new)
+                    transaction.append("answers", b"", *new)
             there |= set(new)
         assert known(ledger, everything) == there
         assert known(ledger, [b"never written"]) == set()
@@ -112,7 +112,7 @@ def test_turns_find_exactly_the_keys_that_are_there(
 
 
 def test_keys_that_are_held_back_are_looked_for(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sieve, "may_have", lambda _, numbers: np.ones(len(numbers), bool))
+    monkeypatch.setattr(BloomFilter, "may_have", lambda _, numbers: np.ones(len(numbers), bool))
     with files.create() as ledger:
         add(ledger, *map(key, range(20)))
         assert known(ledger, [key(number) for number in range(40)]) == {key(number) for number in range(20)}
@@ -126,8 +126,8 @@ def test_keys_of_another_writer_are_found(files: Shelf, monkeypatch: pytest.Monk
         add(ledger, key(0))
         assert known(ledger, [key(0), key(1)]) == {key(0)}
         add(other, key(1))
-        with ledger.turn() as turn:
-            turn.append("note", b"after a turn of the other, with no look at keys")
+        with ledger.transaction() as transaction:
+            transaction.append("note", b"after a turn of the other, with no look at keys")
         with pytest.raises(ParameterError, match="no entry of the ledger has"):
             add(ledger, key(1))
         assert known(ledger, [key(0), key(1), key(2)]) == {key(0), key(1)}
