@@ -48,7 +48,7 @@ import copyreg
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pcqr.durable.addresses import without_password
+from pcqr.addresses import without_password
 
 if TYPE_CHECKING:
     from pcqr.releases.protocol.answers import Answer, Usage

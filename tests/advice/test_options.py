@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from support.requests import request_of
 
-from pcqr.advice.question import Option, compare, published_excess, recommend
+from pcqr.advice.question import Option, compare, recommend
 from pcqr.hypotheses import Finite, Thresholds
+from pcqr.planner.expectation import published_excess
 from pcqr.releases.agnostic.planning import plan_agnostic
 from pcqr.releases.protocol.plan import Plan, Prediction
 from pcqr.releases.subsample.plan import VotingPlan

@@ -20,9 +20,9 @@ from pcqr.audit.exact import hockey_stick, largest_log_ratio, law_of
 from pcqr.audit.exact.cases.peers import neighbouring_votes as neighbouring_votes_of
 from pcqr.hypotheses import Thresholds
 from pcqr.mechanisms import noisy_max as mechanism
-from pcqr.mechanisms.fine_gaussian import unit_steps_epsilon
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.privacy.accounting import BoundedRangeEvent, ConcentratedEvent, Event, PureEvent, Repeated, compose
+from pcqr.privacy.accounting.fine_gaussian import unit_steps_epsilon
 from pcqr.privacy.accounting.renyi import divergence
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.releases.noisy_max.plan import NoisyMaxStage

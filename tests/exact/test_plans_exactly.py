@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.signal import fftconvolve
 from scipy.stats import norm
 
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.accounting import BoundedRangeEvent, Composed, Event, NoisySumsEvent, OneOf, PureEvent
+from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.composition import account_for
 
 Floats = NDArray[np.float64]

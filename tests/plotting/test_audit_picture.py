@@ -17,7 +17,7 @@ from pcqr.audit.report import FAST, Report, Row
 from pcqr.audit.statistical import Audited, Event
 from pcqr.plotting import axes as drawing
 from pcqr.plotting.axes import PUBLISHED, WARNING
-from pcqr.plotting.pictures import HIGHEST, INFINITY, LOWEST, Line, _position, _described, lines_of
+from pcqr.plotting.pictures import HIGHEST, INFINITY, LOWEST, Line, _described, _position, lines_of
 from pcqr.plotting.pictures import draw_audit as draw
 from pcqr.privacy.guarantee import Guarantee
 

@@ -16,7 +16,6 @@ from support.stages import BUDGETS, COLUMNS, TREES, beside_tree, exact_delta, pl
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps, Thresholds
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.privacy.accounting import (
     BoundedRangeEvent,
@@ -30,6 +29,7 @@ from pcqr.privacy.accounting import (
     compose,
 )
 from pcqr.privacy.accounting.compose import Choice
+from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.accounting.gaussian import gaussian_delta
 from pcqr.privacy.composition import Branch, Context, Sequence, Stage, account, account_for, parts_of
 from pcqr.privacy.guarantee import Guarantee

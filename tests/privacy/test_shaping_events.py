@@ -7,7 +7,6 @@ import math
 import pytest
 
 from pcqr.errors import ParameterError
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.accounting import (
     ApproximateEvent,
     BoundedRangeEvent,
@@ -21,6 +20,7 @@ from pcqr.privacy.accounting import (
     ShapingEvent,
     compose,
 )
+from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE, gaussian_delta
 from pcqr.privacy.composition import account_for, zcdp
 from pcqr.privacy.guarantee import Guarantee

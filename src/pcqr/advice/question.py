@@ -19,7 +19,6 @@ from pcqr.planner.search import Knobs
 from pcqr.releases.agnostic.planning import plan_agnostic, plan_direct
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.protocol.plan import Aim, Budget, Plan, Prediction
-from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.semi_private.plan import PublishedPlan
 from pcqr.releases.semi_private.planning import plan_semi_private
 from pcqr.releases.subsample.plan import VotingPlan
@@ -172,7 +171,7 @@ def plan_sspp(request: Request, start: Knobs | None) -> PublishedPlan:  # noqa: 
 
 
 def sspp_expected(request: Request, plan: PublishedPlan) -> Prediction:
-    return Prediction(0.0, published_excess(request, plan.draw, request.public), 0.0)
+    return Prediction(0.0, model.published_excess(request, plan.draw, request.public), 0.0)
 
 
 def unv_priv_cl_expected(request: Request, plan: UniversalPlan) -> Prediction | None:
@@ -182,7 +181,7 @@ def unv_priv_cl_expected(request: Request, plan: UniversalPlan) -> Prediction | 
         return None
     after = plan.publish.after_queries
     share = min(1.0, after / request.queries)
-    published = published_excess(request, plan.publish, after + (request.public or 0))
+    published = model.published_excess(request, plan.publish, after + (request.public or 0))
     return replace(
         votes,
         unanswered_share=share * votes.unanswered_share,
@@ -191,17 +190,6 @@ def unv_priv_cl_expected(request: Request, plan: UniversalPlan) -> Prediction | 
         unanswered_range=None,  # measured for votes alone
         unstable_range=None,
     )
-
-
-def published_excess(request: Request, publish: DrawStage, public: int | None) -> float:
-    """The expected excess error of a published hypothesis: what the draw costs, and what the cover misses.
-
-    About (ln|H| + 1)/(ηn) and, for a class that is made of P = `public` points, b/(2P) for b cuts.
-    """
-    hypotheses = request.hypotheses
-    members = hypotheses.log_growth(public or request.records, request.features)
-    missed = 0.0 if public is None else 0.5 * hypotheses.boundaries / public
-    return min(1.0, model.relabel_excess(members, publish.inverse_temperature, request.records) + missed)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

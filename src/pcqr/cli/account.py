@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pcqr.addresses import without_password
 from pcqr.cli.console import draw_into, field_table, print_json, warn, warn_if_together
 from pcqr.cli.options import AcceptWeakGuarantee, OfAccountAnchor, Overwrite, Place
 from pcqr.cli.spending import naming_account, weak
@@ -20,7 +21,6 @@ from pcqr.durable.account import Account, Charge
 from pcqr.durable.account.account import account_facts, charge_facts
 from pcqr.durable.account.filters import ConcentratedFilter, Tally, at_least, at_most, exact
 from pcqr.durable.account.keeping import directory, known
-from pcqr.durable.addresses import without_password
 from pcqr.errors import ParameterError, PcqrError
 from pcqr.files import check_output
 from pcqr.plotting.pictures import draw_account

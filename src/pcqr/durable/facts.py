@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pcqr import __version__, registry
+from pcqr.addresses import without_password
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.schema import Schema
 from pcqr.durable.account import Account
-from pcqr.durable.addresses import without_password
 from pcqr.durable.ledger import Entry as Kept
 from pcqr.durable.ledger import Transaction
 from pcqr.errors import ParameterError

@@ -24,10 +24,12 @@ from pcqr.errors import NothingLearned, UnansweredWarning
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, PaperSparseVector
 from pcqr.planner.certificate import binomial_tail
+from pcqr.planner.request import Request
 from pcqr.privacy.guarantee import rounded_text
 from pcqr.releases.classifier.rule import least_n_epsilon
 from pcqr.releases.protocol.answers import counted
 from pcqr.releases.protocol.plan import Plan, Prediction
+from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.subsample.plan import VoteStage, VotingPlan
 from pcqr.releases.universal.plan import UniversalPlan
 
@@ -110,6 +112,17 @@ def excess_error(unanswered: FloatArray, common: FloatArray) -> FloatArray:
     """
     loss: FloatArray = 0.5 * unanswered + (1.0 - unanswered) * np.minimum(0.5, common)
     return loss
+
+
+def published_excess(request: Request, publish: DrawStage, public: int | None) -> float:
+    """The expected excess error of a published hypothesis: what the draw costs, and what the cover misses.
+
+    About (ln|H| + 1)/(ηn) and, for a class that is made of P = `public` points, b/(2P) for b cuts.
+    """
+    hypotheses = request.hypotheses
+    members = hypotheses.log_growth(public or request.records, request.features)
+    missed = 0.0 if public is None else 0.5 * hypotheses.boundaries / public
+    return min(1.0, relabel_excess(members, publish.inverse_temperature, request.records) + missed)
 
 
 def relabel_excess(log_growth: float, inverse_temperature: float, records: int) -> float:

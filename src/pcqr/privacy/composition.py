@@ -10,11 +10,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import Combinatorics
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.accounting import (
     ApproximateEvent,
     BoundedRangeEvent,
@@ -30,6 +28,7 @@ from pcqr.privacy.accounting import (
     ShapingEvent,
     compose,
 )
+from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE
 from pcqr.privacy.guarantee import Guarantee, rounded_up
 from pcqr.serialization import Document
@@ -38,6 +37,9 @@ S = TypeVar("S", bound="Stage")
 
 _FINEST = 2.0**50
 """σ where there is no noise on a grid."""
+
+if TYPE_CHECKING:
+    from pcqr.hypotheses.base import Combinatorics
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 
 import pcqr.release
 from pcqr import SubsampleAggregate
+from pcqr.addresses import DatabaseAddress
 from pcqr.cli.main import app
 from pcqr.durable.account import Account
 from pcqr.durable.account.account import account_facts
-from pcqr.durable.addresses import DatabaseAddress
 from pcqr.errors import AccountExhausted, AccountReplaced, ParameterError, PcqrError
 from pcqr.hypotheses import Thresholds
 from pcqr.privacy.guarantee import Guarantee

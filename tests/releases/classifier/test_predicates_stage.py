@@ -13,7 +13,6 @@ from pcqr import PrivateClassifier
 from pcqr.audit.exact.laws import NoiseLaw
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.mechanisms.halving import halving_error
 from pcqr.privacy.accounting import (
     ApproximateEvent,
@@ -23,6 +22,7 @@ from pcqr.privacy.accounting import (
     Repeated,
     ShapingEvent,
 )
+from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE
 from pcqr.privacy.composition import Context, Sequence, account
 from pcqr.releases.classifier.plan import LeafCountsStage, PredicatesStage, gaussian_tail

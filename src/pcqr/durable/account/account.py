@@ -14,6 +14,7 @@ from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pcqr.addresses import DatabaseAddress
 from pcqr.durable.account import keeping as places
 from pcqr.durable.account.entries import (
     CHARGE,
@@ -30,7 +31,6 @@ from pcqr.durable.account.entries import (
 )
 from pcqr.durable.account.filters import ConcentratedFilter, Filter, Tally, at_least, at_most, new_filter
 from pcqr.durable.account.keeping import PURPOSE, existing_place, ledger_at, missing, new_place
-from pcqr.durable.addresses import DatabaseAddress
 from pcqr.errors import AccountExhausted, LedgerDamaged, NotALedger, ParameterError
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.privacy.unit import RECORD, Unit

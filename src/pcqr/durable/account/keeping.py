@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcqr.durable.addresses import DatabaseAddress, without_password
+from pcqr.addresses import DatabaseAddress, without_password
 from pcqr.errors import (
     AccountReplaced,
     AnchorMissing,

@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
-from pcqr.durable.addresses import without_password
+from pcqr.addresses import without_password
 from pcqr.durable.ledger.anchor import Anchor, DryRunAnchor, DryRunEnded, NewAnchor, check_free, default_path
 from pcqr.durable.ledger.chain import ADOPTED, Draft, Entry, Link, adoption_body, chained, read_adoption
 from pcqr.durable.ledger.checks import check_anchor, check_end, contains, rolled_back, walk

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 
-from pcqr.durable.addresses import without_password
+from pcqr.addresses import without_password
 from pcqr.durable.ledger.anchor import NewAnchor
 from pcqr.durable.ledger.store import Store, reached
 from pcqr.errors import LedgerError, LedgerInUse, LedgerUnwritable, MissingExtra, ParameterError

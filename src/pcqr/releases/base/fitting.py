@@ -20,13 +20,13 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr import registry
+from pcqr.addresses import hidden
 from pcqr.checks import check_integer
 from pcqr.data.records import GroupedRecords, Records
 from pcqr.data.schema import Schema
 from pcqr.data.schema.matrix import one_row
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawTable
 from pcqr.durable.account import Account, AccountLike, resolve_account
-from pcqr.durable.addresses import hidden
 from pcqr.errors import DataError, FittedAgain, NothingPublic, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.learners.estimators import Estimators, is_estimator

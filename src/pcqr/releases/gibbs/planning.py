@@ -17,7 +17,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from pcqr.advice.question import published_excess
 from pcqr.errors import InfeasiblePlan
 from pcqr.hypotheses.base import LARGEST_EXPONENT
 from pcqr.mechanisms.relabelling import relabel_cost
@@ -56,7 +55,7 @@ def _over_public(request: Request) -> tuple[GibbsStage, float]:
     stage = _largest(kept, most)
     if stage is None:
         raise _infeasible(request)
-    return stage, min(0.5, published_excess(request, DrawStage(stage.inverse_temperature), request.public))
+    return stage, min(0.5, model.published_excess(request, DrawStage(stage.inverse_temperature), request.public))
 
 
 def _over_dichotomies(request: Request) -> tuple[GibbsStage, float]:

@@ -18,8 +18,8 @@ from pcqr.data.records.feature_map import FeatureMap
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.mechanisms.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.accounting import compose
+from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
 from pcqr.privacy.composition import zcdp
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee, rounded_up

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pcqr.durable.addresses import DatabaseAddress, hidden, without_password
+from pcqr.addresses import DatabaseAddress, hidden, without_password
 from pcqr.durable.ledger import create_ledger, open_ledger
 from pcqr.errors import ParameterError
 from pcqr.release import Account

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from pcqr.errors import ParameterError
-from pcqr.mechanisms.fine_gaussian import (
+from pcqr.privacy.accounting.fine_gaussian import (
     fine_gaussian_delta,
     fine_gaussian_epsilon,
     grid_delta,
