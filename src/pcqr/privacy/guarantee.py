@@ -325,7 +325,7 @@ class Guarantee(Document):
         return replace(self, is_charged=to_account) if self.is_private else self
 
     def at_user_level(self, step: str) -> Guarantee:
-        """The same figures about persons, of a run whose records were persons, as `step` says (proofs/user_level.md)."""
+        """The same figures about persons: records were persons, as `step` says (proofs/user_level.md)."""
         check_proved(self.unit)
         return replace(self, unit=USER).explained(step)
 
