@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcqr import SemiPrivateLearner, UniversalRelease, estimators
+import pcqr
+from pcqr import SemiPrivateLearner, UniversalRelease
 from pcqr.hypotheses import Thresholds
 
 ROOT = Path(__file__).parents[1]
@@ -23,13 +24,20 @@ ROOMS = (
     "pcqr.privacy.accounting",
     "pcqr.hypotheses",
     "pcqr.mechanisms",
-    "pcqr.plan",
-    "pcqr.planning",
+    "pcqr.releases.protocol.plan",
+    "pcqr.releases.protocol.stages",
+    "pcqr.releases.subsample.plan",
+    "pcqr.releases.universal.plan",
+    "pcqr.releases.semi_private.plan",
+    "pcqr.releases.noisy_max.plan",
+    "pcqr.releases.classifier.plan",
+    "pcqr.planner.request",
     "pcqr.data.schema",
 )
 PARAMETERS = {
     name
-    for called in (*(getattr(estimators, each) for each in estimators.__all__), UniversalRelease.fit)
+    for called in (*(getattr(pcqr, each) for each in pcqr.__all__), UniversalRelease.fit)
+    if inspect.isfunction(called) or dataclasses.is_dataclass(called) or hasattr(called, "fit")
     for name in inspect.signature(called).parameters
 }
 
