@@ -1,6 +1,7 @@
-"""What does durability cost a server? Requests a second and their times, on disk and in memory, in one run.
+"""What does a request cost a server? Requests a second, their times and processor time, on disk and in memory.
 
     python -m benchmarks.service [--rounds N] [--seconds S] [--answers 1000000]
+    python -m benchmarks.service --cost     # processor time alone, beside a bare FastAPI endpoint; writes nothing
     python -m benchmarks.service --rounds 0 --answers 1000000       # memory alone: the last speeds stay
 
 One worker, 64 connections, one new query a request, by /v1 ask and by /v2 infer. The servers take turns, round by
@@ -17,7 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -37,15 +38,24 @@ STEPS = 5
 WARM_UP = 1.0
 LONG = 3_600.0
 TARGET = 0.6
-CASES = (("durable", "v1"), ("memory", "v1"), ("durable", "v2"), ("memory", "v2"), ("bare", "bare"), ("echo", "echo"))
+AGAIN = (("durable", "v1-again"), ("durable", "v2-again"))
+COST = (("durable", "v1"), ("durable", "v2"), *AGAIN, ("starlette", "bare"), ("bare", "bare"))
+CASES = (*COST, ("memory", "v1"), ("memory", "v2"), ("echo", "echo"))
 WORDS = {
     "durable": "`pcqr serve`, on disk",
     "memory": "the same without a ledger",
     "bare": "a bare FastAPI POST",
+    "starlette": "a bare Starlette POST",
     "echo": "a server that does nothing: the load's ceiling",
 }
-ENDPOINTS = {"v1": "`/v1/releases/…/ask`", "v2": "`/v2/models/…/infer`"}
-HEADER = ("server", "endpoint", "requests a second", "p50, ms", "p99, ms", "of the one without a ledger")
+_V1, _V2 = "`/v1/releases/…/ask`", "`/v2/models/…/infer`"
+ENDPOINTS = {"v1": _V1, "v2": _V2, "v1-again": f"{_V1}, repeated", "v2-again": f"{_V2}, repeated"}
+HEADER = (
+    *("server", "endpoint", "requests a second", "p50, ms", "p99, ms", "of the one without a ledger"),
+    *("processor, µs", "times the bare FastAPI POST"),
+)
+TICK = 1e6 / os.sysconf("SC_CLK_TCK")
+"""Microseconds in which the system counts the time of a process."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +70,15 @@ class Case:
     load: float
     """Share of one processor that the load itself took."""
     share: float | None
+    cost: float
+    """Microseconds of processor time that the server took for one request."""
+    times_bare: float | None
+    """That of the bare FastAPI endpoint, round by round, taken so many times."""
 
     def row(self) -> list[str]:
         share = "" if self.share is None else f"{self.share:.0%}"
-        figures = (f"{self.speed:,.0f}", f"{self.p50:.1f}", f"{self.p99:.1f}", share)
+        times = "" if self.times_bare is None else f"{self.times_bare:.2f}"
+        figures = (f"{self.speed:,.0f}", f"{self.p50:.1f}", f"{self.p99:.1f}", share, f"{self.cost:.0f}", times)
         return [WORDS[self.server], ENDPOINTS.get(self.ask, ""), *figures]
 
 
@@ -79,6 +94,18 @@ class Running:
         """MiB that it has in memory now."""
         status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+    @property
+    def processor(self) -> float:
+        """Microseconds of processor time that it has taken so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rpartition(") ")[2].split()
+        return TICK * (int(fields[11]) + int(fields[12]))
+
+    def cost(self, *options: object) -> tuple[Load, float]:
+        """A load, and the microseconds of processor time that each of its requests took here."""
+        before = self.processor
+        load = self.load(*options)
+        return load, (self.processor - before) / load.sent
 
     def load(self, *options: object) -> Load:
         command = [sys.executable, "-m", "benchmarks.service_load", "--port", self.port, *options]
@@ -116,24 +143,27 @@ def _port(process: subprocess.Popen[str]) -> int:
             continue
 
 
-def speeds(rounds: int, seconds: float) -> list[Case]:
+def speeds(cases: Sequence[tuple[str, str]], rounds: int, seconds: float, connections: int) -> list[Case]:
     """All servers wait; one at a time has the load. Every other round goes the other way round."""
-    found: dict[tuple[str, str], list[Load]] = {case: [] for case in CASES}
+    found: dict[tuple[str, str], list[tuple[Load, float]]] = {case: [] for case in cases}
     with ExitStack() as stack:
-        servers = {name: stack.enter_context(running(name)) for name in WORDS}
+        servers = {name: stack.enter_context(running(name)) for name in {server for server, _ in cases}}
         for number in range(rounds):
-            for server, ask in CASES if number % 2 == 0 else reversed(CASES):
-                options = ("--ask", ask, "--connections", CONNECTIONS, "--warm-up", WARM_UP, "--seconds", seconds)
-                found[server, ask].append(servers[server].load(*options))
-    return [_case(server, ask, loads, found.get(("memory", ask))) for (server, ask), loads in found.items()]
+            for server, ask in cases if number % 2 == 0 else reversed(cases):
+                options = ("--ask", ask, "--connections", connections, "--warm-up", WARM_UP, "--seconds", seconds)
+                found[server, ask].append(servers[server].cost(*options))
+    return [_case(*case, found) for case in cases]
 
 
-def _case(server: str, ask: str, loads: Sequence[Load], without: Sequence[Load] | None) -> Case:
+def _case(server: str, ask: str, found: Mapping[tuple[str, str], Sequence[tuple[Load, float]]]) -> Case:
+    loads, costs = zip(*found[server, ask], strict=True)
     share = None
-    if server == "durable" and without is not None:
-        share = median(one.speed / other.speed for one, other in zip(loads, without, strict=True))
+    if server == "durable" and ("memory", ask) in found:
+        share = median(one.speed / other.speed for one, (other, _) in zip(loads, found["memory", ask], strict=True))
+    bare = found["bare", "bare"]
+    times = None if server == "echo" else median(cost / of for cost, (_, of) in zip(costs, bare, strict=True))
     of = {name: median(getattr(load, name) for load in loads) for name in ("speed", "p50", "p99", "processor")}
-    return Case(server, ask, of["speed"], of["p50"], of["p99"], of["processor"], share)
+    return Case(server, ask, of["speed"], of["p50"], of["p99"], of["processor"], share, median(costs), times)
 
 
 def memory(answers: int) -> dict[str, Any]:
@@ -171,12 +201,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="0: the last speeds stay")
     parser.add_argument("--seconds", type=float, default=5.0, help="of one server in one round")
     parser.add_argument("--answers", type=int, default=0, help="for memory; 0: the last figures stay")
+    parser.add_argument("--connections", type=int, default=CONNECTIONS)
+    parser.add_argument("--cost", action="store_true", help="processor time alone; writes nothing")
     parser.add_argument("--dry", action="store_true", help="write nothing")
     given = parser.parse_args()
+    if given.cost:
+        cases = speeds(COST, given.rounds, given.seconds, given.connections)
+        show("What a request costs a server", HEADER, [case.row() for case in cases], wide_console())
+        return
     before = json.loads(RESULTS.read_text(encoding="utf-8"))
     settings = {"rounds": given.rounds, "seconds": given.seconds, "processors": os.cpu_count()}
     if given.rounds:
-        cases = speeds(given.rounds, given.seconds)
+        cases = speeds(CASES, given.rounds, given.seconds, given.connections)
     else:
         cases, settings = [Case(**case) for case in before["cases"]], before["settings"]
     found = memory(given.answers) if given.answers else before["memory"]

@@ -2,8 +2,8 @@
 
     python -m benchmarks.service_load --port 8080 --ask v1 --seconds 5
 
-Every row is new: a number far from the border of the release that `benchmarks.service_servers` makes. Prints one line
-of JSON. HTTP is read by hand, so that the load costs less than what it measures; `--ask echo` against a server that
+Every row is new: a number far from the border of the release that `benchmarks.service_servers` makes. With `--ask
+v1-again` or `v2-again` it is the same one every time. Prints one line of JSON. HTTP is read by hand, so that the load costs less than what it measures; `--ask echo` against a server that
 does nothing shows how much it could send.
 """
 
@@ -16,6 +16,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import cast
 
 import uvloop
@@ -30,6 +31,8 @@ class Load:
     """What was sent and how long it took: milliseconds of the median request and of the slowest hundredth."""
 
     requests: int
+    sent: int
+    """All of them, those of the warm-up included."""
     failed: int
     seconds: float
     p50: float
@@ -55,7 +58,20 @@ def _numbers(count: int) -> list[str]:
     return [f"{SCALE * random.random():.16f}" for _ in range(count)]  # noqa: S311
 
 
-ASK = {"v1": _ask, "v2": _infer, "bare": lambda rows: ("/ask", _ask(rows)[1]), "echo": _ask}
+def _again(make: Callable[[int], tuple[str, Callable[[], str]]], rows: int) -> tuple[str, Callable[[], str]]:
+    path, body = make(rows)
+    same = body()
+    return path, lambda: same
+
+
+ASK: dict[str, Callable[[int], tuple[str, Callable[[], str]]]] = {
+    "v1": _ask,
+    "v2": _infer,
+    "v1-again": partial(_again, _ask),
+    "v2-again": partial(_again, _infer),
+    "bare": lambda rows: ("/ask", _ask(rows)[1]),
+    "echo": _ask,
+}
 
 
 class Connection(asyncio.Protocol):
@@ -83,7 +99,7 @@ class Connection(asyncio.Protocol):
         self._send()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._sending.remaining(exc)
+        self._sending.closed(exc)
 
     def _send(self) -> None:
         request = self._sending.request()
@@ -104,7 +120,7 @@ class Sending:
         )
         self._warm_up, self._wanted, self._most = warm_up, seconds, most
         self._times: list[float] = []
-        self._sent = self._failed = self._left = 0
+        self._sent = self._failed = self._closed = 0
         self._error: Exception | None = None
 
     async def run(self, port: int, connections: int) -> Load:
@@ -123,7 +139,7 @@ class Sending:
         seconds = (time.perf_counter() if self._most else self._end) - self._start
         times = sorted(self._times)
         p50, p99 = (1000 * times[int(share * len(times))] for share in (0.5, 0.99))
-        return Load(len(times), self._failed, seconds, p50, p99, computed / seconds)
+        return Load(len(times), self._sent, self._failed, seconds, p50, p99, computed / seconds)
 
     def request(self) -> bytes | None:
         """The next one, or None when it is time to end."""
@@ -139,11 +155,11 @@ class Sending:
             self._times.append(now - sent)
             self._failed += not is_good
 
-    def remaining(self, error: Exception | None) -> None:
+    def closed(self, error: Exception | None) -> None:
         """A connection has ended."""
-        self._left += 1
+        self._closed += 1
         self._error = self._error or error
-        if self._left == self._all and not self._over.done():
+        if self._closed == self._all and not self._over.done():
             self._over.set_result(None)
 
 

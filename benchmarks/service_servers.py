@@ -1,10 +1,11 @@
 """The servers that `benchmarks.service` puts its load on, each in a process of its own that says its port.
 
-    python -m benchmarks.service_servers durable|memory|bare|echo FOLDER
+    python -m benchmarks.service_servers durable|memory|bare|starlette|echo FOLDER
 
 durable    `pcqr serve` with a release in FOLDER, on disk, with full sync: what a user runs
 memory     the same application, the same release, no ledger: answers are lost with the process
 bare       one FastAPI endpoint that reads a query by pydantic and says a label
+starlette  the same without FastAPI and pydantic, which read and check it
 echo       a few bytes to whoever writes: the ceiling of the load
 """
 
@@ -22,6 +23,10 @@ import uvicorn
 import uvloop
 from fastapi import FastAPI
 from pydantic import BaseModel
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 import pcqr
 from pcqr.cli.main import app as command
@@ -92,6 +97,16 @@ def bare(_: Path) -> None:
         uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="warning")).run(sockets=[listening])
 
 
+async def _plain(request: Request) -> JSONResponse:
+    return JSONResponse({"labels": [int(x > 6.0) for (x,) in (await request.json())["x"]]})
+
+
+def starlette(_: Path) -> None:
+    app = Starlette(routes=[Route("/ask", _plain, methods=["POST"])])
+    with bound() as listening:
+        uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="warning")).run(sockets=[listening])
+
+
 class Echo(asyncio.Protocol):
     """Answers whatever comes, in one piece as it does here, with the same bytes."""
 
@@ -116,7 +131,7 @@ def bound() -> socket.socket:
     return found
 
 
-SERVERS = {"durable": durable, "memory": memory, "bare": bare, "echo": echo}
+SERVERS = {"durable": durable, "memory": memory, "bare": bare, "starlette": starlette, "echo": echo}
 
 if __name__ == "__main__":
     SERVERS[sys.argv[1]](Path(sys.argv[2]))

@@ -38,13 +38,14 @@ def at_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -
     monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
     monkeypatch.setattr(looking, "FRESH_SECONDS", 0.0)
     fresh = Episodes()
-    for module in ("desk", "logs", "connections"):
+    for module in ("batcher", "logs", "connections"):
         monkeypatch.setattr(f"pcqr.server.{module}.EPISODES", fresh)
     caplog.set_level(logging.INFO, "pcqr")
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == "pcqr.server.logs"]
+    told = (record.getMessage() for record in caplog.records if record.name == "pcqr.server.logs")
+    return [each for each in told if each != "request"]
 
 
 def served(place: Place) -> Any:

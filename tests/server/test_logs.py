@@ -95,7 +95,7 @@ def test_no_line_and_no_metric_holds_what_was_asked_or_answered(place: Path, tmp
     written = log.stream.getvalue()
     assert "/v2/models/{name}/infer" in written
     assert len(log.lines) > 50
-    for found in (written, metrics.text.replace("pcqr_unstable_spent", "").replace("pcqr_unstable_left", "")):
+    for found in (written, metrics.text.replace("pcqr_unstable_spent", "").replace("pcqr_unstable_remaining", "")):
         lower = found.replace("Unstable answers of a release", "")
         assert [word for word in (*SENTINELS, key, holder, key[5:15]) if word in lower] == []
     allowed = {"time", "level", "event", "method", "route", "status", "ms", "key"}
@@ -194,10 +194,10 @@ def test_configured_once_for_all(capsys: pytest.CaptureFixture[str]) -> None:
 def test_metrics_of_releases_are_read_when_looked_at() -> None:
     spent = [Counts("a", Usage(0, 0), Usage(None, 5))]
     metrics = Metrics(lambda: spent)
-    assert b'pcqr_unstable_left{release="a"} 5.0' in metrics.text()
+    assert b'pcqr_unstable_remaining{release="a"} 5.0' in metrics.text()
     spent[0] = Counts("a", Usage(9, 2), Usage(None, 3))
     text = metrics.text().decode()
     assert 'pcqr_queries_spent_total{release="a"} 9.0' in text
     assert 'pcqr_unstable_spent_total{release="a"} 2.0' in text
-    assert 'pcqr_unstable_left{release="a"} 3.0' in text
-    assert "pcqr_queries_left{" not in text
+    assert 'pcqr_unstable_remaining{release="a"} 3.0' in text
+    assert "pcqr_queries_remaining{" not in text

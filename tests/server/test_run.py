@@ -271,7 +271,7 @@ def test_several_workers_need_a_log_that_they_can_share(tmp_path: Path) -> None:
 def test_workers_tell_their_numbers_together(tmp_path: Path) -> None:
     """Two processes with one folder: either tells the sum, and what releases have spent once."""
     words = (
-        "from pcqr.server.metrics import *; from pcqr.plan import Usage as U;"
+        "from pcqr.server.metrics import *; from pcqr.releases.protocol.answers import Usage as U;"
         "m = Metrics(lambda: [Counts('a', U(3, 1), U(None, 4))]); m.begin(); m.end('GET', '/v2', 200, 0.1);"
         "print(m.text().decode())"
     )

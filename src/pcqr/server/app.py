@@ -26,8 +26,6 @@ from pcqr import __version__
 from pcqr.errors import LedgerError
 from pcqr.server import limits as door
 from pcqr.server import v1, v2, watching
-from pcqr.server import v1 as v1_asking
-from pcqr.server import v1 as v1_plan
 from pcqr.server.errors import Refusal, refusal
 from pcqr.server.logs import REFUSED
 from pcqr.server.metrics import Metrics
@@ -84,7 +82,7 @@ def make_app(service: Service, settings: Settings, gate: ServerState | None = No
         redirect_slashes=False,
     )
     app.state.service, app.state.settings, app.state.metrics = service, settings, gate.metrics
-    for router in (v2.router, v1.router, v1_asking.router, v1_plan.router, watching.router, pages.router):
+    for router in (v2.router, v1.router, v1.asking_router, v1.plan_router, watching.router, pages.router):
         app.include_router(router)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
@@ -104,7 +102,7 @@ def _document(app: FastAPI, service: Service) -> dict[str, Any]:
 
 def _hot() -> list[APIRoute]:
     """The routes that rows are sent to."""
-    routes = (*v2.router.routes, *v1_asking.router.routes)
+    routes = (*v2.router.routes, *v1.asking_router.routes)
     return [route for route in routes if isinstance(route, APIRoute) and "POST" in (route.methods or ())]
 
 
