@@ -15,7 +15,7 @@ from pcqr.privacy.composition import account
 from pcqr.releases.protocol.plan import Mode, Prediction, Vote
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.subsample.plan import VoteStage, VotingPlan
-from pcqr.releases.subsample.planning import _check_support, _check_vote, _chosen, _expected, _finite
+from pcqr.releases.subsample.planning import check_support, check_vote, chosen_vote, finite_or_none, prediction_of
 from pcqr.releases.universal.plan import ClassifierPlan
 
 
@@ -62,9 +62,9 @@ def plan_agnostic(request: Request, mode: Mode, start: Knobs | None = None, vote
     >>> plan.vote.subsample < plan.vote.records, plan.guarantee.within(1.0, 1e-6)
     (True, True)
     """
-    if _check_vote(request, mode, vote) == "stability":
+    if check_vote(request, mode, vote) == "stability":
         return _relabelled(request, mode, start)
-    return _chosen(request, vote, partial(_relabelled, request, mode, start))
+    return chosen_vote(request, vote, partial(_relabelled, request, mode, start))
 
 
 @np.errstate(all="ignore")
@@ -114,7 +114,7 @@ def plan_direct(request: Request) -> ClassifierPlan:
         **request.promise(account(draw, request.context)),
         stage=draw,
         prediction=Prediction(0.0, expected, 0.0),
-        proved=_finite(excess),
+        proved=finite_or_none(excess),
     )
 
 
@@ -125,10 +125,12 @@ def _relabelled(request: Request, mode: Mode, start: Knobs | None) -> VotingPlan
         excess = _vote_excess(request, vote)
     else:
         vote, excess = _votes(request, start)
-        prediction = _expected(request, vote, request.queries)
-    _check_support(request, vote)
+        prediction = prediction_of(request, vote, request.queries)
+    check_support(request, vote)
     guarantee = account(vote, request.context)
-    return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction, proved=_finite(excess))
+    return VotingPlan(
+        **request.promise(guarantee, mode), vote=vote, prediction=prediction, proved=finite_or_none(excess)
+    )
 
 
 def _votes(request: Request, start: Knobs | None) -> tuple[VoteStage, float]:

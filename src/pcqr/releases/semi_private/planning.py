@@ -8,7 +8,7 @@ from pcqr.planner.request import Request
 from pcqr.privacy.composition import account
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.semi_private.plan import PublishedPlan
-from pcqr.releases.subsample.planning import _finite
+from pcqr.releases.subsample.planning import finite_or_none
 
 
 @np.errstate(all="ignore")
@@ -50,5 +50,7 @@ def plan_semi_private(request: Request) -> PublishedPlan:
     proved = None
     if request.aim is not None:
         beta = request.aim.beta
-        proved = _finite(certificate.publish_excess(publish, hypotheses, request.records, features, public or 1, beta))
+        proved = finite_or_none(
+            certificate.publish_excess(publish, hypotheses, request.records, features, public or 1, beta)
+        )
     return PublishedPlan(**request.promise(guarantee), stage=publish, proved=proved)

@@ -65,9 +65,9 @@ def plan_subsample(request: Request, mode: Mode, vote: Vote = "stability") -> Vo
     >>> plan.vote.inverse_temperature is None, plan.guarantee.within(1.0, 1e-6)
     (True, True)
     """
-    if _check_vote(request, mode, vote) == "stability":
+    if check_vote(request, mode, vote) == "stability":
         return _plain(request, mode)
-    return _chosen(request, vote, partial(_plain, request, mode))
+    return chosen_vote(request, vote, partial(_plain, request, mode))
 
 
 def _plain(request: Request, mode: Mode) -> VotingPlan:
@@ -76,12 +76,12 @@ def _plain(request: Request, mode: Mode) -> VotingPlan:
         vote, prediction = paper.plan_sub_samp(request), None
     else:
         vote = calibrated.plan_votes(request, relabel=False)
-        prediction = _expected(request, vote, request.queries)
+        prediction = prediction_of(request, vote, request.queries)
     guarantee = account(vote, request.context)
     return VotingPlan(**request.promise(guarantee, mode), vote=vote, prediction=prediction)
 
 
-def _chosen(request: Request, vote: Vote, stable: Callable[[], VotingPlan]) -> VotingPlan:
+def chosen_vote(request: Request, vote: Vote, stable: Callable[[], VotingPlan]) -> VotingPlan:
     """Return noisy votes; with "auto" the `stable` plan where it is proved, or better even by its worst expectation.
 
     On real tables a test of stability often fell far behind its expectation, and noise did not. So near ties go to
@@ -118,15 +118,15 @@ def _excess(plan: VotingPlan) -> float:
     return math.inf if plan.prediction is None else plan.prediction.excess_error
 
 
-def _expected(request: Request, vote: VoteStage, queries: int) -> Prediction:
+def prediction_of(request: Request, vote: VoteStage, queries: int) -> Prediction:
     return predicted_run(vote, request.hypotheses, request.features, queries)
 
 
-def _finite(excess: float) -> float | None:
+def finite_or_none(excess: float) -> float | None:
     return excess if math.isfinite(excess) else None
 
 
-def _check_support(request: Request, vote: VoteStage) -> None:
+def check_support(request: Request, vote: VoteStage) -> None:
     """Refuse, from public numbers, what the relabelling's class could not be drawn on."""
     support = request.hypotheses.largest_support
     if support is None or request.hypotheses.is_fixed:
@@ -141,12 +141,12 @@ def _check_support(request: Request, vote: VoteStage) -> None:
         )
 
 
-def _check_vote(request: Request, mode: Mode, vote: Vote) -> Vote:
+def check_vote(request: Request, mode: Mode, vote: Vote) -> Vote:
     """Return "stability" where mode or pins imply it, else `vote`. ParameterError if they do not go together."""
     if vote not in get_args(Vote):
         raise ParameterError("vote", f"one of {', '.join(map(repr, get_args(Vote)))}", vote)
     pins = replace(request.pins, publish_share=None)
-    if _check_mode(mode) == "calibrated" and (vote == "stability" or pins == Pins()):
+    if check_mode(mode) == "calibrated" and (vote == "stability" or pins == Pins()):
         return vote
     if vote == "noisy max" and (mode == "paper" or pins != Pins(teachers=pins.teachers)):
         implied = "mode='paper'" if mode == "paper" else "unstable, sampling_rate or inverse_temperature"
@@ -154,7 +154,7 @@ def _check_vote(request: Request, mode: Mode, vote: Vote) -> Vote:
     return vote if vote == "noisy max" else "stability"
 
 
-def _check_mode(mode: Mode) -> Mode:
+def check_mode(mode: Mode) -> Mode:
     if mode not in ("paper", "calibrated"):
         raise ParameterError("mode", "'paper' or 'calibrated'", mode)
     return mode

@@ -15,7 +15,7 @@ from pcqr.releases.agnostic.planning import _vote_excess
 from pcqr.releases.protocol.plan import Mode
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.subsample.plan import VoteStage
-from pcqr.releases.subsample.planning import _check_mode, _check_support, _expected, _finite
+from pcqr.releases.subsample.planning import check_mode, check_support, finite_or_none, prediction_of
 from pcqr.releases.universal.plan import UniversalPlan
 
 
@@ -59,20 +59,20 @@ def plan_universal(request: Request, mode: Mode, start: Knobs | None = None) -> 
     >>> plan.publish.after_queries, round(plan.publish.inverse_temperature, 3)  # half of a tenth of ε
     (20, 0.05)
     """
-    if _check_mode(mode) == "paper":
+    if check_mode(mode) == "paper":
         vote, publish = paper.plan_universal(request)
         prediction, excess = None, _universal_excess(request, vote, publish)
     else:
         vote, publish, excess = _universal(request, start)
-        prediction = _expected(request, vote, publish.after_queries)
-    _check_support(request, vote)
+        prediction = prediction_of(request, vote, publish.after_queries)
+    check_support(request, vote)
     guarantee = universal_guarantee(vote, publish, request.context)
     return UniversalPlan(
         **request.promise(guarantee, mode),
         vote=vote,
         publish=publish,
         prediction=prediction,
-        proved=_finite(excess),
+        proved=finite_or_none(excess),
     )
 
 
