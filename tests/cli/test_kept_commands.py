@@ -165,7 +165,7 @@ def test_after_a_halt_the_known_rows_of_a_batch_are_found_by_one_look(
         turns.append(ledger)
         return take(ledger)
 
-    monkeypatch.setattr(Ledger, "turn", counted)
+    monkeypatch.setattr(Ledger, "transaction", counted)
     result = ask(files, queries="mixed.csv")
     assert result.exit_code == 3, result.output
     assert len(turns) <= 4, "one until the halt, then one for the known rows of each of three batches"

@@ -226,7 +226,7 @@ def _ask_for_ever(folder: Path, pipe: int, seed: int) -> None:
 def test_kills_at_random_instants_lose_nothing_that_was_told() -> None:
     folder = new_folder()
     kept(folder, "noisy max")
-    amount_text: dict[float, int] = {}
+    outcome: dict[float, int] = {}
     spent = 0
     for seed in range(6):
         receive, send = os.pipe()
@@ -243,12 +243,12 @@ def test_kills_at_random_instants_lose_nothing_that_was_told() -> None:
         with os.fdopen(receive, "rb") as replies:
             content = replies.read()
         for x, label in REPLY.iter_unpack(content[: len(content) // REPLY.size * REPLY.size]):
-            assert amount_text.setdefault(x, label) == label, "a retry gets the same answer"
+            assert outcome.setdefault(x, label) == label, "a retry gets the same answer"
         release = reopened(folder)
-        assert release.queries_answered_ >= max(spent, len(amount_text))
+        assert release.queries_answered_ >= max(spent, len(outcome))
         spent = release.queries_answered_
         assert spent <= release.plan_.vote.queries
-        for x, label in amount_text.items():
+        for x, label in outcome.items():
             answer = release.answer([x])
             assert (answer.kind, answer.label) == ("repeated", label)
         release.close()
@@ -264,7 +264,7 @@ class Crashes(RuleBasedStateMachine):
     def start(self) -> None:
         self.folder = Path(tempfile.mkdtemp(dir=self.template.parent))
         shutil.copytree(self.template, self.folder, dirs_exist_ok=True)
-        self.amount_text: dict[float, Any] = {}
+        self.outcome: dict[float, Any] = {}
         self.unstable, self.asked, self.published = 0, 0, None
         self.release = reopened(self.folder)
         self.older: Path | None = None
@@ -275,8 +275,8 @@ class Crashes(RuleBasedStateMachine):
         if answer.kind == "published":
             assert self.release.is_published_
             return
-        assert (answer.kind == "repeated") == (x in self.amount_text)
-        assert self.amount_text.setdefault(x, answer.label) == answer.label
+        assert (answer.kind == "repeated") == (x in self.outcome)
+        assert self.outcome.setdefault(x, answer.label) == answer.label
 
     @rule(x=st.sampled_from([0.15, 0.3995, 0.4005, 0.85]), point=st.sampled_from(TURN))
     def kill(self, x: float, point: str) -> None:
@@ -286,7 +286,7 @@ class Crashes(RuleBasedStateMachine):
         entry = self.release._votes.logged(np.array([[x]]))
         if entry is not None:
             label = None if entry.label is None else int(self.release.classes_[entry.label])
-            assert self.amount_text.setdefault(x, label) == label
+            assert self.outcome.setdefault(x, label) == label
 
     @rule()
     def reopen(self) -> None:
@@ -333,8 +333,8 @@ class Crashes(RuleBasedStateMachine):
         release = self.release
         assert release.queries_answered_ >= self.asked
         assert release.unstable_answers_ >= self.unstable
-        assert release.queries_answered_ == len(self.amount_text)
-        assert release.unstable_answers_ == sum(label is None for label in self.amount_text.values())
+        assert release.queries_answered_ == len(self.outcome)
+        assert release.unstable_answers_ == sum(label is None for label in self.outcome.values())
         assert release.unstable_answers_ <= release.plan_.vote.sparse_vector.unstable
         assert release.queries_answered_ <= release.plan_.publish.after_queries
         self.asked, self.unstable = release.queries_answered_, release.unstable_answers_

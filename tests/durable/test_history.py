@@ -69,5 +69,5 @@ def test_it_says_the_same_however_often_somebody_looks(
 
 def test_few_moments_are_told_to_the_second() -> None:
     quota_table = Fake([(SECOND, False), (SECOND + 1, True), (SECOND + 1, False), (SECOND + 86_400, False)], 2)
-    _, amount_text = History().look(quota_table)  # type: ignore[arg-type]
-    assert amount_text == [(SECOND, 3, 0), (SECOND + 1, 5, 1), (SECOND + 86_400, 6, 1)]
+    _, outcome = History().look(quota_table)  # type: ignore[arg-type]
+    assert outcome == [(SECOND, 3, 0), (SECOND + 1, 5, 1), (SECOND + 86_400, 6, 1)]

@@ -421,10 +421,10 @@ def test_a_signal_handler_cannot_save_in_the_middle_of_a_decision(
 
 
 def test_the_page_s_first_lines_find_a_release_in_a_new_process() -> None:
-    amount_text = subprocess.run(
+    outcome = subprocess.run(
         [sys.executable, "-c", "import pcqr; print(pcqr.release.open.__name__)"], capture_output=True, check=True
     )
-    assert amount_text.stdout.split() == [b"open"]
+    assert outcome.stdout.split() == [b"open"]
 
 
 def test_a_ledger_elsewhere_is_found_from_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

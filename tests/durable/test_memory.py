@@ -34,8 +34,8 @@ def held(protocol: PrivClass, quota_table: QuotaTable, history: History, turns: 
             Asked(points, "ann", Usage(None, 99), b"a %d" % number),
             Asked(points[:1], "bob", Usage(None, 99), b"b %d" % number),
         ]
-        amount_text = protocol.ask_together(asked, quota_table)
-        assert [len(each.replies) for each in amount_text] == [BATCH, 1]
+        outcome = protocol.ask_together(asked, quota_table)
+        assert [len(each.replies) for each in outcome] == [BATCH, 1]
         quota_table.answers("ann", limit=5)
         history.look(quota_table)
     gc.collect()

@@ -75,7 +75,7 @@ def test_kills_around_publication(where: str, request: pytest.FixtureRequest) ->
     assert kills == dict.fromkeys(PUBLICATIONS, 3)
 
 
-def amount_text(release: Any, rows: Any) -> Iterator[object]:
+def outcome(release: Any, rows: Any) -> Iterator[object]:
     """All that an asker gets who chooses each query by the answers so far."""
     yield release.preview(rows)
     lead = 0
@@ -98,7 +98,7 @@ def test_the_transcript_in_a_ledger_is_that_in_memory(name: str, where: str, req
     shelf: Shelf = request.getfixturevalue(where)
     in_memory, kept = fitted(name, entropy=7), fitted(name, entropy=7)
     kept.save(shelf.folder / "release", ledger=shelf.place(), anchor=shelf.anchor)
-    assert list(amount_text(in_memory, MIXED)) == list(amount_text(kept, MIXED))
+    assert list(outcome(in_memory, MIXED)) == list(outcome(kept, MIXED))
     if getattr(in_memory, "is_published_", False):
         assert kept.hypothesis_ == in_memory.hypothesis_
     kept.close()

@@ -42,8 +42,8 @@ def ledger(shelf: Shelf) -> Iterator[Ledger]:
         yield made
 
 
-def kinds(amount_text: Answered[int]) -> list[str]:
-    return [reply.kind for reply in amount_text.replies]
+def kinds(outcome: Answered[int]) -> list[str]:
+    return [reply.kind for reply in outcome.replies]
 
 
 def some(shelf: Shelf, examples: int) -> settings:
@@ -78,8 +78,8 @@ def test_requests_together_are_requests_one_after_the_other(
             assert together.ask_together(group, books[0]) == one_by_one(alone, group, books[1])
         assert books[0].usages() == books[1].usages()
         for asker in ("ann", "bob", None):
-            amount_text, expected = (quota_table.answers(asker) for quota_table in books)
-            assert [(*line[:3], *line[4:]) for line in amount_text] == [(*line[:3], *line[4:]) for line in expected]
+            outcome, expected = (quota_table.answers(asker) for quota_table in books)
+            assert [(*line[:3], *line[4:]) for line in outcome] == [(*line[:3], *line[4:]) for line in expected]
         used = books[0].usages()
         assert used.get("ann", Usage(0, 0)).queries <= 4  # type: ignore[operator]
         assert used.get("bob", Usage(0, 0)).unstable <= 1  # type: ignore[operator]
@@ -98,7 +98,7 @@ def test_requests_together_are_requests_one_after_the_other(
 def test_an_allowance_holds_over_requests_of_one_group_and_of_many(ledger: Ledger) -> None:
     protocol, quota_table = votes(Usage(None, 9), started(Usage(None, 9), ledger)), QuotaTable(ledger)
     ann, bob = Usage(3, None), Usage(None, 1)
-    amount_text = protocol.ask_together(
+    outcome = protocol.ask_together(
         [
             Asked(rows(1, 2), "ann", ann),
             Asked(rows(1, 3, 4, 5), "ann", ann),
@@ -107,7 +107,7 @@ def test_an_allowance_holds_over_requests_of_one_group_and_of_many(ledger: Ledge
         ],
         quota_table,
     )
-    assert [(kinds(each), each.stopped) for each in amount_text] == [
+    assert [(kinds(each), each.stopped) for each in outcome] == [
         (["stable"] * 2, None),
         (["repeated", "stable"], "quota"),
         (["stable", "unstable"], "quota"),
@@ -134,9 +134,9 @@ def test_what_others_have_asked_is_new_to_an_asker_who_shares_nothing(ledger: Le
     these = keys(rows(1, -1, 2))
     assert (quota_table.known(bob(1), these), quota_table.quota(bob(1))) == (set(), Usage(2, None))
     assert len(quota_table.known(Asked(rows(1), "bob"), these)) == 3, "who shares sees what is in the log"
-    (amount_text,) = protocol.ask_together([bob(1, -1, 1, 2, token=b"t")], quota_table)
-    assert (kinds(amount_text), amount_text.stopped) == (["stable", "unstable", "repeated"], "quota")
-    assert [reply[:2] for reply in amount_text.replies[:2]] == [reply[:2] for reply in anns.replies[:2]], "decided once"
+    (outcome,) = protocol.ask_together([bob(1, -1, 1, 2, token=b"t")], quota_table)
+    assert (kinds(outcome), outcome.stopped) == (["stable", "unstable", "repeated"], "quota")
+    assert [reply[:2] for reply in outcome.replies[:2]] == [reply[:2] for reply in anns.replies[:2]], "decided once"
     assert ledger.last == end, "and nothing of it is in the chain again"
     assert (protocol.asked, protocol.unstable) == (3, 1)
     assert quota_table.usages() == {"ann": Usage(3, 1), "bob": Usage(2, 1)}
@@ -145,7 +145,7 @@ def test_what_others_have_asked_is_new_to_an_asker_who_shares_nothing(ledger: Le
     again, free, more = protocol.ask_together(
         [bob(1, -1, 1, 2, token=b"t"), bob(-1, 1), bob(2, 3, most=4)], quota_table
     )
-    assert (again.replies, again.stopped, again.is_replay) == (amount_text.replies, "quota", True)
+    assert (again.replies, again.stopped, again.is_replay) == (outcome.replies, "quota", True)
     assert kinds(free) == ["repeated"] * 2
     assert kinds(more) == ["stable"] * 2
     assert quota_table.usage("bob") == Usage(4, 1)
@@ -166,8 +166,8 @@ def test_what_others_have_asked_is_new_to_an_asker_who_shares_nothing(ledger: Le
 def test_who_asks_first_in_a_turn_is_of_no_account_to_the_others_in_it(ledger: Ledger) -> None:
     protocol, quota_table = votes(Usage(None, 9), started(Usage(None, 9), ledger)), QuotaTable(ledger)
     askers = ("ann", "bob", "ann", "bob")
-    amount_text = protocol.ask_together([Asked(rows(1, -1), who, is_shared=False) for who in askers], quota_table)
-    assert [kinds(each) for each in amount_text] == [["stable", "unstable"]] * 2 + [["repeated"] * 2] * 2
+    outcome = protocol.ask_together([Asked(rows(1, -1), who, is_shared=False) for who in askers], quota_table)
+    assert [kinds(each) for each in outcome] == [["stable", "unstable"]] * 2 + [["repeated"] * 2] * 2
     assert (protocol.asked, protocol.unstable) == (2, 1)
     assert quota_table.usages() == {"ann": Usage(2, 1), "bob": Usage(2, 1)}
 
@@ -285,8 +285,8 @@ def test_a_clock_that_goes_back_decides_nothing_twice(ledger: Ledger) -> None:
         QuotaTable(ledger, lambda: next(times)),
     )
     asked = Asked(rows(1, -1), "ann", FREE, b"token")
-    amount_text = [protocol.ask_together([asked], quota_table)[0] for _ in range(3)]
-    assert [[(each.label, each.coin) for each in one.replies] for one in amount_text] == [[(1, None), (None, 0)]] * 3
+    outcome = [protocol.ask_together([asked], quota_table)[0] for _ in range(3)]
+    assert [[(each.label, each.coin) for each in one.replies] for one in outcome] == [[(1, None), (None, 0)]] * 3
     assert protocol.spent == Usage(2, 1)
 
 
@@ -359,14 +359,14 @@ def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int])
     def written(values: list[int]) -> list[object]:
         transaction, asked = Noted(), Asked(rows(*range(len(values))), "ann", FREE, b"token")
         protocol = votes(Usage(None, 99))
-        (amount_text,) = protocol.ask_together(
+        (outcome,) = protocol.ask_together(
             [Asked(rows(*(v * 10 + i * (1 if v > 0 else -1) for i, v in enumerate(values))))]
         )
         seqs = {bytes([i]): i for i in range(len(values))}
         page = WrittenPage(transaction, [asked], seqs, 5)  # type: ignore[arg-type]
-        for key, reply in zip(seqs, amount_text.replies, strict=True):
+        for key, reply in zip(seqs, outcome.replies, strict=True):
             page.answered(asked, key, reply.kind, is_logged=False)
-        page.end(asked, list(seqs), amount_text)
+        page.end(asked, list(seqs), outcome)
         page.write()
         return transaction.rows
 
@@ -388,8 +388,8 @@ def test_answers_that_an_earlier_version_has_kept_are_found_and_added_to(shelf: 
     make_older(shelf)
     with shelf.open() as again:
         protocol, quota_table = votes(Usage(None, 9), LedgerLog(again)), QuotaTable(again, lambda: 7)
-        amount_text = [(line.point.item(), line.label, line.coin) for line in quota_table.answers("ann")]
-        assert amount_text == [(2.0, 0, None), (-1.0, None, 0)]
+        outcome = [(line.point.item(), line.label, line.coin) for line in quota_table.answers("ann")]
+        assert outcome == [(2.0, 0, None), (-1.0, None, 0)]
         (retried,) = protocol.ask_together([Asked(rows(5), "bob", FREE, b"token")], quota_table)
         assert (kinds(retried), retried.is_replay) == (["repeated"], False), "its replies are gone, its answers are not"
         (replies,) = protocol.ask_together([Asked(rows(3, 2, 1, -1, -2), "ann")], quota_table)
@@ -431,7 +431,7 @@ def test_a_book_belongs_to_its_release(files: Shelf) -> None:
             votes(Usage(None, 9)).ask_together([Asked(rows(1))], quota_table)
         protocol = votes(Usage(None, 9), started(Usage(None, 9), ledger))
         files.anchor = files.folder / "another anchor"
-        with files.create("other") as other, pytest.raises(ParameterError, match=r"release\.book"):
+        with files.create("other") as other, pytest.raises(ParameterError, match=r"release\.quota_table"):
             protocol.ask_together([Asked(rows(1))], QuotaTable(other))
         assert protocol.asked == 0
 
@@ -455,12 +455,12 @@ def test_a_kill_leaves_answers_and_book_together_or_neither(point: str, tmp_path
     assert quota_table.usage("ann") == Usage(release.queries_answered_, 0)
     assert quota_table.usage("bob") == (Usage(2, 0) if is_there else Usage(0, 0))
     assert len(quota_table.answers("bob")) == quota_table.usage("bob").queries
-    (amount_text,) = release.ask_together(
+    (outcome,) = release.ask_together(
         [Asked(release.points(QUERIES[:2]), "ann", Usage(5, None), b"token 0")], quota_table
     )
-    assert amount_text.is_replay == is_there
-    (amount_text,) = release.ask_together([Asked(release.points(QUERIES[2:]), "ann", Usage(5, None))], quota_table)
-    assert amount_text.stopped == "quota"
+    assert outcome.is_replay == is_there
+    (outcome,) = release.ask_together([Asked(release.points(QUERIES[2:]), "ann", Usage(5, None))], quota_table)
+    assert outcome.stopped == "quota"
     assert quota_table.usage("ann") == Usage(5, 0)
     assert len(quota_table.answers("ann")) == 5
     release.close()

@@ -37,23 +37,23 @@ def test_of_two_that_save_to_one_place_one_is_refused_and_harms_nothing(
 ) -> None:
     """The second one begins when the first has seen that the place is empty, and has written nothing yet."""
     first, second = fitted(), fitted()
-    amount_text: list[str] = []
+    outcome: list[str] = []
 
     def interleaved(*args: Any) -> str:
-        if not amount_text:
-            amount_text.append("begun")
+        if not outcome:
+            outcome.append("begun")
             try:
                 if rehearses:
                     dry_run_release(tmp_path / "release", anchor=tmp_path / "other")
                 else:
                     second.save(tmp_path / "release", anchor=tmp_path / "other")
             except ReleaseError as refusal:
-                amount_text.append(str(refusal))
+                outcome.append(str(refusal))
         return write_secret(*args)
 
     monkeypatch.setattr(directory, "write_secret", interleaved)
     first.save(tmp_path / "release", anchor=tmp_path / "anchor").close()
-    assert "is being made by another process" in amount_text[-1]
+    assert "is being made by another process" in outcome[-1]
     assert not (tmp_path / "other").exists()
     again = reopened(tmp_path)
     assert again.answer(QUERIES[0]).kind in ("stable", "unstable")

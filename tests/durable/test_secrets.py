@@ -222,8 +222,8 @@ def test_it_is_for_its_owner_alone_from_the_first_byte(tmp_path: Path, monkeypat
 def test_it_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     checksum = write_secret(path, DOCUMENT, ARRAYS)
-    amount_text = in_a_process(lambda: write_secret(path, {}, {"x": np.zeros(10_000)}), largest_file=20_000)
-    assert amount_text.startswith("OSError: ")
+    outcome = in_a_process(lambda: write_secret(path, {}, {"x": np.zeros(10_000)}), largest_file=20_000)
+    assert outcome.startswith("OSError: ")
     assert read_secret(path, checksum=checksum)[0] == DOCUMENT
     assert list(tmp_path.iterdir()) == [path]
 

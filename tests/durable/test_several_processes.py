@@ -39,23 +39,23 @@ def together(act: Callable[[int], Any]) -> list[Any]:
         pids.append(pid)
     found = []
     for pipe, pid in zip(pipes, pids, strict=True):
-        with os.fdopen(pipe, "rb") as amount_text:
-            found.append(amount_text.read())
+        with os.fdopen(pipe, "rb") as outcome:
+            found.append(outcome.read())
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     return [json.loads(each) for each in found]
 
 
 def asked(shelf: Shelf, number: int, rows: int) -> dict[str, tuple[str, int | None]]:
     release = pcqr.release.open(shelf.folder / "release", ledger=shelf.place(), anchor=shelf.anchor)
-    rng, amount_text = np.random.default_rng(number), {}
+    rng, outcome = np.random.default_rng(number), {}
     for x in rng.permutation(np.concatenate([QUERIES, HARD]))[:rows, 0].tolist():
         try:
             answer = release.answer([x])
         except BudgetExhausted:
             continue
-        amount_text[repr(x)] = (answer.kind, answer.label)
+        outcome[repr(x)] = (answer.kind, answer.label)
     release.close()
-    return amount_text
+    return outcome
 
 
 @pytest.mark.parametrize("name", ["agnostic", "noisy max", "universal"])
@@ -63,17 +63,17 @@ def test_processes_that_ask_together_share_one_count(name: str, tables: Shelf) -
     release = fitted(name)
     T, m = release.plan_.remaining.unstable, release.plan_.remaining.queries
     release.save(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor).close()
-    amount_text = together(lambda number: asked(tables, number, 30))
+    outcome = together(lambda number: asked(tables, number, 30))
     answers: dict[str, int | None] = {}
-    decided = [x for each in amount_text for x, (kind, _) in each.items() if kind in ("stable", "unstable")]
+    decided = [x for each in outcome for x, (kind, _) in each.items() if kind in ("stable", "unstable")]
     assert len(decided) == len(set(decided)), "no query is decided twice"
-    for each in amount_text:
+    for each in outcome:
         for x, (kind, label) in each.items():
             if kind != "published":
                 assert answers.setdefault(x, label) == label
     again = pcqr.release.open(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor, read_only=True)
     assert again.queries_answered_ == len(decided)
-    unstable = sum(kind == "unstable" for each in amount_text for kind, _ in each.values())
+    unstable = sum(kind == "unstable" for each in outcome for kind, _ in each.values())
     assert again.unstable_answers_ == unstable
     assert T is None or unstable <= T
     assert m is None or len(decided) <= m
@@ -89,13 +89,13 @@ def test_an_allowance_is_one_for_all_processes(tables: Shelf) -> None:
 
     def ask(number: int) -> list[int]:
         release = pcqr.release.open(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor)
-        quota_table, rng, amount_text = release.quota_table(), np.random.default_rng(number), [0, 0]
+        quota_table, rng, outcome = release.quota_table(), np.random.default_rng(number), [0, 0]
         for x in rng.permutation(np.concatenate([QUERIES, HARD]))[:, None]:
             (found,) = release.ask_together([Asked(release.points(x), "ann", allowance)], quota_table)
-            amount_text[0] += any(reply.kind in ("stable", "unstable") for reply in found.replies)
-            amount_text[1] += any(reply.kind == "unstable" for reply in found.replies)
+            outcome[0] += any(reply.kind in ("stable", "unstable") for reply in found.replies)
+            outcome[1] += any(reply.kind == "unstable" for reply in found.replies)
         release.close()
-        return amount_text
+        return outcome
 
     fitted("agnostic", unstable=30).save(tables.folder / "release", ledger=tables.place(), anchor=tables.anchor).close()
     found = np.sum(together(ask), axis=0).tolist()

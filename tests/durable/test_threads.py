@@ -53,8 +53,8 @@ def test_threads_share_commits_and_each_gets_its_own_answers(tmp_path: Path) -> 
         for x in far[number::THREADS]:
             begin.wait(20.0)  # together, each time
             asked = Asked(release.points([[x]]), f"asker {number}", Usage(8, None))
-            (amount_text,) = release.ask_together([asked], quota_table)
-            assert amount_text.stopped == "quota" or amount_text.replies[0].label in (0, None)
+            (outcome,) = release.ask_together([asked], quota_table)
+            assert outcome.stopped == "quota" or outcome.replies[0].label in (0, None)
 
     with watched(count):
         in_threads(ask)
@@ -82,10 +82,10 @@ def test_a_kill_loses_nothing_that_a_thread_was_told(point: str, tmp_path: Path)
     assert in_a_fork(ask, killed_at=point, time=3) == -signal.SIGKILL
     os.close(send)
     with os.fdopen(receive, "rb") as pipe:
-        amount_text = list(TOLD.iter_unpack(pipe.read()))
-    assert amount_text, "two turns were replied"
+        outcome = list(TOLD.iter_unpack(pipe.read()))
+    assert outcome, "two turns were replied"
     release = reopened(tmp_path)
-    for x, label in amount_text:
+    for x, label in outcome:
         answer = release.answer([x])
         assert (answer.kind, answer.label) == ("repeated", label)
     release.close()

@@ -38,7 +38,7 @@ def test_nothing_is_spent_recorded_or_drawn(name: str, tmp_path: Path, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(source, "_entropy", Forbidden())
         patched.setattr(release._votes, "_entropy", Forbidden())
-        patched.setattr(Ledger, "turn", refuse)
+        patched.setattr(Ledger, "transaction", refuse)
         release.warm_up()
     assert touched(release) == before
     after = labeller.arrays()

@@ -194,7 +194,7 @@ class TestReading:
             ({"unit": {"type": "unit", "kind": "record"}}, r"document\.unit must be .* received 'one without rows'"),
             (
                 {"unit": {"type": "unit", "kind": "day", "rows": None}},
-                r"document\.unit\.kind must be one of record, person",
+                r"document\.unit\.kind must be one of record, user",
             ),
             (
                 {"unit": {"type": "unit", "kind": "user", "rows": 2**63}},
@@ -256,7 +256,7 @@ class Wider(Interval):
 
 class TestWriting:
     def test_a_class_without_a_tag_is_refused(self) -> None:
-        allowed = r"of a class that has documents \(pcqr\.documents\.register\); received 'one of type "
+        allowed = r"of a class that has documents \(pcqr\.serialization\.register\); received 'one of type "
         with pytest.raises(ParameterError, match=rf"^document must be {allowed}Unknown'"):
             Unknown().to_json()
         with pytest.raises(ParameterError, match=rf"^document must be {allowed}Wider'"):

@@ -35,7 +35,7 @@ from pcqr.privacy.unit import Unit
 from pcqr.releases.protocol.answers import Answer, BatchCost, Usage
 from support import plan_documents
 
-GOLDEN = Path(__file__).parents[1] / "documents" / "golden"
+GOLDEN = Path(__file__).parents[1] / "serialization" / "golden"
 INF = math.inf
 
 TREE = DecisionTree(Split(Predicate(1, 0.1), Leaf(0), Split(Predicate(0, -1e300), Leaf(1), Leaf(2))), 2)

@@ -205,7 +205,7 @@ class Transaction:
 
     def open(self, quota_table: AnyBook, asked: Sequence[Asked]) -> Page:
         if not isinstance(quota_table, QuotaTable) or quota_table.ledger is not self._log.ledger:
-            raise ParameterError("book", "the book of this release: release.quota_table()", "another one")
+            raise ParameterError("quota_table", "that of this release: release.quota_table()", "another one")
         self.page = quota_table.open(self._turn, asked, self._seqs)
         return self.page
 

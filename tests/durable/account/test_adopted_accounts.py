@@ -60,10 +60,10 @@ def test_every_adoption_is_told(home: Path) -> None:
     assert account_facts(account)["adoptions"] == []
     shutil.rmtree(home / "state")
     adopted = Account.open("hospital", adopt=True)
-    (amount_text,) = account_facts(adopted)["adoptions"]
-    assert (amount_text["written_off"], amount_text["lost"], amount_text["entries"]) == (False, None, 1)
-    assert amount_text["user"] is not None
-    assert amount_text["host"] is not None
+    (outcome,) = account_facts(adopted)["adoptions"]
+    assert (outcome["written_off"], outcome["lost"], outcome["entries"]) == (False, None, 1)
+    assert outcome["user"] is not None
+    assert outcome["host"] is not None
     assert account_facts(adopted)["anchor"].startswith(str(home / "state"))
     adopted.charge(SMALL, "y")
     adopted.verify()

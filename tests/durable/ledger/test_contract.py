@@ -275,8 +275,8 @@ def test_a_forked_process_reads_only_and_leaves_the_parent_alone(shelf: Shelf) -
     with shelf.create() as ledger:
         add(ledger, b"one")
         for inside in (False, True):
-            amount_text = in_a_fork(ledger, inside=inside)
-            assert amount_text == "LedgerClosed: [b'one']"
+            outcome = in_a_fork(ledger, inside=inside)
+            assert outcome == "LedgerClosed: [b'one']"
         assert bodies(ledger) == [b"one", b"two"]
         ledger.verify()
     with shelf.open() as again:

@@ -39,9 +39,9 @@ def test_a_full_disk_closes_the_ledger_and_what_was_replied_stays(files: Shelf) 
         return "never full"
 
     files.create().close()
-    replied, amount_text = in_a_process(fill, largest_file=2_000_000).split(" ", 1)
-    assert "disk is full" in amount_text
-    assert "not known. Open the ledger again, and read it." in amount_text
+    replied, outcome = in_a_process(fill, largest_file=2_000_000).split(" ", 1)
+    assert "disk is full" in outcome
+    assert "not known. Open the ledger again, and read it." in outcome
     with files.open() as again:
         assert int(replied) <= again.last.seq <= int(replied) + 1
         again.verify()
@@ -69,11 +69,11 @@ def test_a_disk_too_full_to_open_on_can_be_read(files: Shelf) -> None:
 
 
 def test_a_disk_too_full_to_create_on(files: Shelf) -> None:
-    amount_text = in_a_process(files.create, largest_file=3_000)
-    assert amount_text.startswith("LedgerUnwritable: ")
-    assert "disk is full" in amount_text
-    amount_text = in_a_process(files.create, largest_file=30_000)
-    assert "the disk is full or has failed. Mend that first. No ledger was made." in amount_text
+    outcome = in_a_process(files.create, largest_file=3_000)
+    assert outcome.startswith("LedgerUnwritable: ")
+    assert "disk is full" in outcome
+    outcome = in_a_process(files.create, largest_file=30_000)
+    assert "the disk is full or has failed. Mend that first. No ledger was made." in outcome
     assert {path.name for path in files.folder.rglob("*") if path.is_file()} == set()
 
 
@@ -90,9 +90,9 @@ def test_a_read_only_directory_can_be_read_and_not_written(files: Shelf) -> None
                 return bodies(reader)
 
         assert in_a_process(read, as_nobody=True) == "[b'one']"
-        amount_text = in_a_process(files.open, as_nobody=True)
-        assert amount_text.startswith("LedgerUnwritable: ")
-        assert "Its directory must be writable." in amount_text
+        outcome = in_a_process(files.open, as_nobody=True)
+        assert outcome.startswith("LedgerUnwritable: ")
+        assert "Its directory must be writable." in outcome
     finally:
         files.folder.chmod(0o755)
 
@@ -105,5 +105,5 @@ def test_files_without_permission_are_refused(files: Shelf, what: str, mode: int
         add(ledger, b"one")
     (files.folder / what).chmod(mode)
     give_to_nobody(*files.folder.rglob("*"), files.folder)
-    amount_text = in_a_process(files.open, as_nobody=True)
-    assert amount_text.startswith("LedgerUnwritable: "), amount_text
+    outcome = in_a_process(files.open, as_nobody=True)
+    assert outcome.startswith("LedgerUnwritable: "), outcome

@@ -77,7 +77,7 @@ def test_processes_take_turns(tables: Shelf) -> None:
 
 def test_nothing_is_shown_before_the_anchor_has_reached_it_whoever_wrote_it(tables: Shelf) -> None:
     """One writer stops between commit and anchor. Another one that shows the entry confirms it first."""
-    for look in ("find", "state", "turn"):
+    for look in ("find", "state", "transaction"):
         ledger_anchor = tables.folder / look
         with (
             create_ledger(tables.place(look), "release", ledger_anchor) as one,

@@ -155,7 +155,7 @@ def test_a_log_that_was_cut_is_refused_and_one_with_rubbish_behind_it_is_not(fil
 
 
 @pytest.mark.parametrize(
-    ("statement", "told"),
+    ("statement", "message"),
     [
         ("UPDATE pcqr_entries SET body = x'00' WHERE seq = 3", "broken at entry 3"),
         ("UPDATE pcqr_entries SET keys = x'00' WHERE seq = 3", "broken at entry 3"),
@@ -184,13 +184,13 @@ def test_a_log_that_was_cut_is_refused_and_one_with_rubbish_behind_it_is_not(fil
         ("DELETE FROM pcqr_ledgers", "does not exist"),
     ],
 )
-def test_an_edited_ledger_is_refused(files: Shelf, statement: str, amount_text: str) -> None:
+def test_an_edited_ledger_is_refused(files: Shelf, statement: str, message: str) -> None:
     with files.create() as ledger:
         for number in range(5):
             add(ledger, b"secret-%d" % number, state=b"secret")
     edit(files.place(), statement)
     for read_only in (False, True):
-        with pytest.raises(LedgerError, match=amount_text) as refusal:
+        with pytest.raises(LedgerError, match=message) as refusal:
             files.open(read_only=read_only)
         assert "secret" not in str(refusal.value)
 
@@ -264,18 +264,18 @@ def test_rot_is_refused_or_does_no_harm(files: Shelf) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "is empty: its creation was broken off"),
         (b"SQLite format 2\0", "is no ledger"),
         (b"a,b\n1,2\n", "is no ledger"),
     ],
 )
-def test_what_is_no_ledger_is_left_alone(files: Shelf, content: bytes, amount_text: str) -> None:
+def test_what_is_no_ledger_is_left_alone(files: Shelf, content: bytes, message: str) -> None:
     path = Path(files.place())
     path.write_bytes(content)
     for read_only in (False, True):
-        with pytest.raises(NotALedger, match=amount_text):
+        with pytest.raises(NotALedger, match=message):
             files.open(read_only=read_only)
     assert path.read_bytes() == content
     assert list(files.folder.iterdir()) == [path]
