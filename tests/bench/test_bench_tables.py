@@ -151,7 +151,7 @@ def test_the_patients_of_a_known_table_are_on_one_side_of_the_split(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("person", "persons", "words"),
+    ("user", "user_level", "words"),
     [
         ("z", 200, "--groups must be the name of one of the 4 columns"),
         ("y", 200, "--groups must be another column than those of --label and --drop"),

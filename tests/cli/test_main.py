@@ -93,10 +93,10 @@ def test_datasets_are_listed_with_their_licence() -> None:
 def test_what_comes_from_outside_is_a_sentence_and_no_traceback(
     monkeypatch: pytest.MonkeyPatch, cause: BaseException, said: str
 ) -> None:
-    def stopped(**_: object) -> None:
+    def stopped(*_: object) -> None:
         raise cause
 
-    monkeypatch.setattr("pcqr.cli.demo.run", stopped)
+    monkeypatch.setattr("pcqr.cli.demo.run_datasets", stopped)
     result = CliRunner().invoke(app, ["datasets"])
     assert result.exit_code == 4
     assert result.stderr == said

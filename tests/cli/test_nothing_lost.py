@@ -270,7 +270,7 @@ def test_nobody_reads_any_more(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
         shown.append(line)
 
-    monkeypatch.setattr("pcqr.cli.keeping.typer.echo", echo)
+    monkeypatch.setattr("pcqr.cli.releases.typer.echo", echo)
     result = answer(home, "--show")
     assert result.exit_code == 4
     assert "Nobody reads the output any more" in result.stderr
@@ -307,7 +307,7 @@ def test_a_second_start_says_what_is_there_and_what_going_on_costs(home: Path) -
     assert answer(home, "--overwrite").exit_code == 0
 
 
-@pytest.mark.parametrize(("torn", "told"), [("", ""), ("3,", ", and a torn line that does not count")])
+@pytest.mark.parametrize(("torn", "described"), [("", ""), ("3,", ", and a torn line that does not count")])
 def test_what_a_stopped_run_left_is_not_overwritten_unasked(home: Path, torn: str, described: str) -> None:
     part = home / "answers.csv.part.csv"
     part.write_text(f"row,label,kind\n1,0,stable\n2,0,stable\n{torn}")

@@ -63,7 +63,7 @@ def test_connections_are_closed_when_the_command_ends(files: Files, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "described"),
     [
         (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler must be the address of a Dask scheduler that answers"),
         (("--scheduler", "elsewhere"), "--scheduler must be 'local', 'tcp://HOST:PORT' or 'tls://HOST:PORT'"),

@@ -23,9 +23,8 @@ from pcqr import registry
 from pcqr.advice.advice import WAYS, Situation, advise
 from pcqr.advice.outlook import look
 from pcqr.advice.question import Option, recommend
-from pcqr.cli.advice import advice_object
-from pcqr.cli.console import line_for_option, lines_for
 from pcqr.cli.main import app
+from pcqr.cli.plan import advice_object, line_for_option, lines_for
 from pcqr.data.schema import Column, Schema
 from pcqr.datasets import write_table
 from pcqr.hypotheses import Thresholds

@@ -11,8 +11,8 @@ import pytest
 from support.command_lines import spending
 from typer.testing import CliRunner, Result
 
-from pcqr.cli.dry_run import _in_words
 from pcqr.cli.main import app
+from pcqr.cli.publish import _in_words
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees, Predicate

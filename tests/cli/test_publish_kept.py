@@ -121,7 +121,7 @@ def test_a_signal_after_the_draw_waits_until_the_model_is_written(
         stop()
         return done
 
-    monkeypatch.setattr("pcqr.cli.classifiers.try_out", lambda *_: None)
+    monkeypatch.setattr("pcqr.cli.publish.try_out", lambda *_: None)
     monkeypatch.setattr(owner, name, stopped)
     result = publish(home)
     assert result.exit_code == 4
@@ -187,7 +187,7 @@ def test_a_model_that_appears_while_this_run_reads_is_not_replaced(home: Path, m
         (home / "model").mkdir()
         (home / "model" / "model.json").write_text(text)
 
-    monkeypatch.setattr("pcqr.cli.classifiers.try_out", appear)
+    monkeypatch.setattr("pcqr.cli.publish.try_out", appear)
     result = publish(home)
     assert result.exit_code == 2
     assert "a model that was published before" in result.stderr
@@ -217,7 +217,7 @@ def test_kills_at_random_instants_leave_whole_files_or_none(home: Path) -> None:
 
 def test_a_long_draw_is_announced_from_public_numbers(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "steps" not in publish(home).stderr
-    monkeypatch.setattr("pcqr.cli.dry_run.LONG", 0.0)
+    monkeypatch.setattr("pcqr.cli.publish.LONG", 0.0)
     described = " ".join(publish(home, "--overwrite").stderr.split())
     assert described.startswith("To publish: a draw from decision trees of depth 1 over 20 predicates; then noisy ")
     assert "--depth makes it shorter" in described

@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 
 import pcqr.cli.schema as command
 from pcqr import Schema
+from pcqr.cli.console import Stopped
 from pcqr.cli.inputs import declared_types
 from pcqr.cli.main import app
-from pcqr.cli.stopping import Stopped
 from pcqr.datasets import read_table, write_table
 from pcqr.errors import ParameterError
 from pcqr.privacy.unit import USER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ from typer.testing import CliRunner
 
 from pcqr.cli import demo as serve_demo
 from pcqr.cli.demo import ANCHOR, FOLDER, QUERIES, RELEASE, TREE, with_demo
+from pcqr.cli.jobs import Serve
 from pcqr.cli.main import app
-from pcqr.cli.serve import Serve, places
+from pcqr.cli.server import places
 from pcqr.datasets import read_table
 from pcqr.models import PublishedModel
 from pcqr.server.service import Service
@@ -20,7 +22,7 @@ from pcqr.server.service import Service
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(serve_demo, "RECORDS", 2_000)
-    monkeypatch.setattr(serve_demo, "PUBLIC", 40)
+    monkeypatch.setattr(serve_demo, "DEMO_PUBLIC", 40)
     monkeypatch.setattr(PublishedModel, "draw", lambda *_: None)  # takes longer than all the rest
     monkeypatch.setattr(PublishedModel, "to_onnx", lambda *_: None)
 
@@ -28,7 +30,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 @pytest.mark.filterwarnings("ignore::pcqr.errors.UnansweredWarning")
 def test_it_is_made_once_and_found_again(capsys: pytest.CaptureFixture[str]) -> None:
-    job = with_demo(Serve(demo=True), as_json=True)
+    job = with_demo(Serve(demo=True, as_json=True))
     release, tree = FOLDER / RELEASE / "release.json", FOLDER / TREE / "model.json"
     before = [path.read_bytes() for path in (release, tree)]
     service = Service.open(places(job))
@@ -40,11 +42,11 @@ def test_it_is_made_once_and_found_again(capsys: pytest.CaptureFixture[str]) -> 
         assert service.release(RELEASE).release.preview(asked).requested == serve_demo.ASKED
     finally:
         service.close()
-    assert with_demo(Serve(demo=True), as_json=False) == job
+    assert with_demo(Serve(demo=True)) == replace(job, as_json=False)
     assert [path.read_bytes() for path in (release, tree)] == before
     assert "found in" in capsys.readouterr().out
     release.unlink()  # as if it had been stopped midway
-    assert with_demo(Serve(demo=True), as_json=True) == job
+    assert with_demo(Serve(demo=True, as_json=True)) == job
     assert release.read_bytes() != before[0]
     assert tree.read_bytes() == before[1]
     assert (FOLDER / ANCHOR).exists()

@@ -15,8 +15,8 @@ from support.command_lines import SPENDING
 from typer.testing import CliRunner, Result
 
 from pcqr import Guarantee, PcqrError
+from pcqr.cli.account import NOTHING_REMEMBERED
 from pcqr.cli.main import app
-from pcqr.cli.spending import NOTHING_REMEMBERED
 from pcqr.data.schema import Column, Schema
 from pcqr.datasets import write_table
 from pcqr.release import Account

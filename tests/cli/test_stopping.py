@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from pcqr.cli.stopping import Signals, Stopped
+from pcqr.cli.console import Signals, Stopped
 
 
 def send(number: int = signal.SIGTERM) -> None:

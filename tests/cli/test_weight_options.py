@@ -99,7 +99,7 @@ def test_a_dry_run_has_the_plan(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "described"),
     [
         (["--class-weight", "even"], "--class-weight must be balanced, or a positive number for labels of well, ill"),
         (["--class-weight", "well=1,sick=3"], "--class-weight must be"),

@@ -163,5 +163,5 @@ class KilledServer:
 
 def _nursery() -> Any:
     found = get_context("forkserver")
-    found.set_forkserver_preload(["pcqr.cli.serve", "pcqr.durable.log", "pcqr.estimators"])
+    found.set_forkserver_preload(["pcqr.cli.server", "pcqr.durable.log", "pcqr.estimators"])
     return found

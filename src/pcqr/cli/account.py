@@ -1,12 +1,14 @@
-"""The options of `pcqr account`."""
+"""Accounts, weak guarantees and dry runs, for every command that spends ε; and `pcqr account`."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -14,82 +16,194 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr.addresses import without_password
-from pcqr.cli.console import draw_into, field_table, print_json, warn, warn_if_together
-from pcqr.cli.options import AcceptWeakGuarantee, OfAccountAnchor, Overwrite, Place
-from pcqr.cli.spending import naming_account, weak
+from pcqr.cli.console import (
+    BAD_INPUT,
+    complain,
+    draw_into,
+    error_fields,
+    field_table,
+    print_json,
+    warn,
+    warn_if_together,
+)
+from pcqr.cli.jobs import AdoptAccount, CreateAccount, ListAccounts, ShowAccount
+from pcqr.cli.options import Charging
 from pcqr.durable.account import Account, Charge
-from pcqr.durable.account.account import account_facts, charge_facts
+from pcqr.durable.account.account import account_facts as terms_facts
+from pcqr.durable.account.account import charge_facts, tally_facts
 from pcqr.durable.account.filters import ConcentratedFilter, Tally, at_least, at_most, exact
-from pcqr.durable.account.keeping import directory, known
-from pcqr.errors import ParameterError, PcqrError
-from pcqr.files import check_output
+from pcqr.durable.account.keeping import directory, found, known
+from pcqr.errors import AccountExhausted, ParameterError, PcqrError, Undecided, WeakGuarantee
+from pcqr.files import check_not_input, check_output
+from pcqr.models.scoring import Scoring
 from pcqr.plotting.pictures import draw_account
-from pcqr.privacy.guarantee import Guarantee
-from pcqr.privacy.unit import Unit
+from pcqr.privacy.guarantee import WEAK_EPSILON, Guarantee
+from pcqr.privacy.unit import RECORD, USER, Unit
+from pcqr.releases.base.fitting import PrivateEstimator
+from pcqr.releases.classifier.schema_release import SchemaRelease
+from pcqr.releases.words import guarantee_facts, promise
+
+NOTHING_REMEMBERED = "none (--no-account): nothing remembers what was spent"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CreateAccount:
-    """Of `pcqr account create`."""
-
-    place: Annotated[
-        str,
-        typer.Argument(
-            help="A name, for the user's data directory (or PCQR_DATA_DIR), or a path that ends in .account.",
-            metavar="NAME",
-        ),
-    ]
-    epsilon: Annotated[float, typer.Option(help="ε that all releases on the table together may have.")]
-    delta: Annotated[float, typer.Option(help="δ that they may have, far below 1/n; 0 is possible with basic.")]
-    filter_name: Annotated[
-        Literal["basic", "zcdp"],
-        typer.Option(
-            "--filter",
-            help="How releases add up. basic: ε and δ do. zcdp: ρ, about ε²/2 or less, and δ do: better for many small "
-            "releases, worse for a few large ones.",
-        ),
-    ] = "basic"
-    unit: Annotated[
-        Literal["record", "user"],
-        typer.Option(help="Whom it protects: one row, or all rows of a person. Releases about another are refused."),
-    ] = "record"
-    rows: Annotated[
-        int | None,
-        typer.Option("--rows", min=1, help="With --unit user: the most rows that one has. Default: any number."),
-    ] = None
-    anchor: OfAccountAnchor = None
-    accept_weak_guarantee: AcceptWeakGuarantee = False
+def account_of(job: Charging, command: str) -> Account | None:
+    """Return the account that a command charges, or None for --no-account. Reads nothing private."""
+    if job.account is None:
+        if job.account_anchor is not None:
+            raise ParameterError("--account-anchor", "left out without --account", str(job.account_anchor))
+        if not job.no_account and not job.dry_run:
+            raise Undecided(
+                "--account",
+                "No account would remember what this run spends.",
+                "Make one, once for each private table, by pcqr account create NAME --epsilon … --delta …, and add "
+                "--account NAME. To spend without an account, add --no-account.",
+            )
+        return None
+    if job.no_account:
+        raise ParameterError("--no-account", "left out with --account", True)
+    if job.seed is not None:
+        raise ParameterError("--seed", "left out with --account: what is not private is not charged", job.seed)
+    with naming_account("--account"):
+        place = found(job.account)
+    if isinstance(place, Path):
+        check_not_input(place, job.inputs, option="--account")
+    if job.account_anchor is not None:
+        check_not_input(job.account_anchor, job.inputs, option="--account-anchor")
+    with naming_account("--account"):
+        return Account.open(job.account, anchor=job.account_anchor).on_behalf_of(command)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShowAccount:
-    """Of `pcqr account show`."""
-
-    place: Place
-    anchor: OfAccountAnchor = None
-    plot: Annotated[Path | None, typer.Option(help="Draw what was spent when, and for what: .svg, .png, .pdf.")] = None
-    verify: Annotated[bool, typer.Option("--verify", help="Check every entry of the file, not only the last.")] = False
-    overwrite: Overwrite = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdoptAccount:
-    """Of `pcqr account adopt`."""
-
-    place: Place
-    anchor: OfAccountAnchor = None
-    write_off: Annotated[
-        bool,
-        typer.Option(
-            "--write-off",
-            help="Adopt an older copy, too: all that remained of it counts as spent, and nothing more can be charged.",
-        ),
-    ] = False
+@contextmanager
+def naming_account(option: str) -> Iterator[None]:
+    """Name `option`, by which the account was given, in errors about the account."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.name != "account":
+            raise
+        raise ParameterError(option, error.allowed, error.received) from None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListAccounts:
-    """Of `pcqr account list`: none."""
+@contextmanager
+def refusing_weak(job: Charging, epsilon: float) -> Iterator[None]:
+    """Refuse a fit whose guarantee is weak, before it is charged, unless the job accepts it.
+
+    A large ε is refused at once. Whether δ is too large depends on n: `fit` warns of it once n is known.
+    """
+    if job.accept_weak_guarantee:
+        yield
+        return
+    if epsilon > WEAK_EPSILON:
+        raise weak(Guarantee(epsilon, unit=RECORD if job.groups is None else USER).caveats())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", WeakGuarantee)
+        try:
+            yield
+        except WeakGuarantee as warning:
+            raise weak((str(warning),)) from None
+
+
+def weak(caveats: tuple[str, ...]) -> Undecided:
+    """Return the refusal of a guarantee with these caveats."""
+    remedy = "Take a smaller ε or δ. To go on all the same, add --accept-weak-guarantee."
+    return Undecided("--accept-weak-guarantee", " ".join(caveats), remedy)
+
+
+def account_line(account: Account | None) -> str:
+    """Return what remains of the account after a run, or that no account remembers it, as a line of the summary."""
+    if account is None:
+        return NOTHING_REMEMBERED
+    return f"{account.name}: charged. Remaining: {account.amount_text(account.remaining, is_remaining=True)}"
+
+
+def account_facts(account: Account | None) -> dict[str, Any] | None:
+    """Return the name and place of the account and what remains, for JSON."""
+    if account is None:
+        return None
+    return {
+        "name": account.name,
+        "place": account.place,
+        "remaining": tally_facts(account, account.remaining, is_remaining=True),
+    }
+
+
+def charged_words(
+    estimator: PrivateEstimator[Any] | Scoring | SchemaRelease | None, account: Account | None, price: str
+) -> str:
+    """Return a sentence on whether a run that ended early was charged, and to which account."""
+    charged = estimator is not None and estimator.has_spent
+    if charged is False:
+        return "Nothing was spent" + ("." if account is None else f", and the account {account.name} was not charged.")
+    if account is None:
+        return f"This run has spent {price}, and no account remembers it."
+    show = f"pcqr account show {shlex.quote(account.name)}"
+    if charged is None:
+        return f"The account {account.name} was being charged with {price}. To see whether it was: {show}."
+    return f"This run was charged to the account {account.name}, {price}, and stays charged: {show}."
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a dry run found: what would remain of the account, or why the run would be refused."""
+
+    account: Account | None
+    after: Tally | None
+    refusal: PcqrError | None
+
+    @classmethod
+    def of(cls, job: Charging, account: Account | None, guarantee: Guarantee, records: int) -> Outlook:
+        caveats = () if job.accept_weak_guarantee else guarantee.caveats(records)
+        refusal: PcqrError | None = weak(caveats) if caveats else None
+        after = None
+        if account is not None:
+            try:
+                after = account.remaining_after(guarantee)
+            except AccountExhausted as exhausted:
+                refusal = refusal or exhausted
+        return cls(account, after, refusal)
+
+    @property
+    def line(self) -> str:
+        if self.account is None:
+            return "none named: a run that spends needs --account or --no-account"
+        remaining = f"Remaining: {self.account.amount_text(self.account.remaining, is_remaining=True)}"
+        if self.after is None:
+            return f"{self.account.name} has NO room for it, so the run would be refused. {remaining}"
+        after = self.account.amount_text(self.after, is_remaining=True)
+        return f"{self.account.name} has room for it. {remaining}, and after it {after}"
+
+    @property
+    def facts(self) -> dict[str, Any] | None:
+        if self.account is None:
+            return None
+        after = None if self.after is None else tally_facts(self.account, self.after, is_remaining=True)
+        return (account_facts(self.account) or {}) | {"fits": self.after is not None, "remaining_after": after}
+
+
+def end_dry_run(
+    guarantee: Guarantee,
+    records: int,
+    outlook: Outlook,
+    lines: Mapping[str, str],
+    facts: Mapping[str, Any],
+    *,
+    as_json: bool,
+) -> None:
+    """Print what a dry run has found: `lines` for people, `facts` for --json. Exit 2 where the run would be refused."""
+    if as_json:
+        amount_text = guarantee_facts(guarantee, records) | dict(facts) | {"account": outlook.facts, "dry_run": True}
+        print_json(amount_text | ({} if outlook.refusal is None else {"error": error_fields(outlook.refusal)}))
+    else:
+        fields = {"guarantee": promise(guarantee, records)} | dict(lines) | {"account": outlook.line}
+        Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))
+        if outlook.refusal is not None:
+            complain(f"The run would be refused. {outlook.refusal}")
+    if outlook.refusal is not None:
+        raise typer.Exit(BAD_INPUT)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `pcqr account`: the limit of what is spent on a private table, and what was spent.
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -100,7 +214,7 @@ _MOST_LINES = 40
 """Charges that are listed one by one; the picture and --json have all of them."""
 
 
-def run_create(job: CreateAccount, *, as_json: bool) -> None:
+def run_create(job: CreateAccount) -> None:
     """Make it, and say what it allows."""
     if job.unit == "record" and job.rows is not None:
         raise ParameterError("--rows", "left out with --unit record", job.rows)
@@ -111,7 +225,7 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
         account = Account.create(
             job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit, anchor=job.anchor
         )
-    if as_json:
+    if job.as_json:
         print_json(_facts(account))
         return
     named = shlex.quote(without_password(job.place))
@@ -129,7 +243,7 @@ def run_create(job: CreateAccount, *, as_json: bool) -> None:
     warn_if_together(anchor, is_apart=is_apart)
 
 
-def run_show(job: ShowAccount, *, as_json: bool) -> None:
+def run_show(job: ShowAccount) -> None:
     """Show the terms, the charges with running sums and what remains, and draw a picture if `job` wants one."""
     if job.plot is not None:
         check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
@@ -141,7 +255,7 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
     if not account.is_confirmed:
         warn(f"the anchor of {account.name} is missing, so this may be an older copy (see pcqr account adopt).")
     picture, words = (None, "") if job.plot is None else draw_into(job.plot, lambda to: draw_account(to, account))
-    if as_json:
+    if job.as_json:
         facts = _facts(account) | {"charges": [charge_facts(account, charge) for charge in charges]}
         print_json(facts | ({} if job.plot is None else {"plot": None if picture is None else str(picture)}))
         return
@@ -163,10 +277,10 @@ def run_show(job: ShowAccount, *, as_json: bool) -> None:
     warn_if_together(anchor, is_apart=is_apart)
 
 
-def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
+def run_adopt(job: AdoptAccount) -> None:
     with naming_account("NAME"):
         account = Account.open(job.place, anchor=job.anchor, adopt=True, write_off=job.write_off)
-    if as_json:
+    if job.as_json:
         print_json(_facts(account))
         return
     spent = f"{account.amount_text(account.spent)}, in {_counted(account.charges)}"
@@ -177,9 +291,9 @@ def run_adopt(job: AdoptAccount, *, as_json: bool) -> None:
     )
 
 
-def run_list(*, as_json: bool) -> None:
+def run_list(job: ListAccounts) -> None:
     accounts = [_or_error(name) for name in known()]
-    if as_json:
+    if job.as_json:
         print_json({"directory": str(directory()), "accounts": [_listed(each) for each in accounts]})
         return
     if not accounts:
@@ -287,4 +401,4 @@ def _counted(charges: Sequence[Charge]) -> str:
 
 
 def _facts(account: Account) -> dict[str, Any]:
-    return account_facts(account) | {"confirmed": account.is_confirmed}
+    return terms_facts(account) | {"confirmed": account.is_confirmed}

@@ -13,7 +13,26 @@ import typer
 from rich.console import Console
 
 from pcqr import AssumePublic
-from pcqr.cli.console import BUDGET_EXHAUSTED, KINDS, complain, error_fields, field_table, print_json, progress, stages
+from pcqr.cli.account import (
+    Outlook,
+    account_facts,
+    account_line,
+    account_of,
+    charged_words,
+    end_dry_run,
+    refusing_weak,
+)
+from pcqr.cli.console import (
+    BUDGET_EXHAUSTED,
+    KINDS,
+    Signals,
+    complain,
+    error_fields,
+    field_table,
+    print_json,
+    progress,
+    stages,
+)
 from pcqr.cli.inputs import (
     Points,
     Shown,
@@ -26,18 +45,7 @@ from pcqr.cli.inputs import (
     read_shown,
 )
 from pcqr.cli.jobs import Answer
-from pcqr.cli.model_folder import Publication, check_folder
-from pcqr.cli.releases import Price, answers_beside, check_answers, made_release, most_labels
-from pcqr.cli.spending import (
-    Outlook,
-    account_facts,
-    account_line,
-    account_of,
-    charged_words,
-    end_dry_run,
-    refusing_weak,
-)
-from pcqr.cli.stopping import Signals
+from pcqr.cli.releases import Price, Publication, answers_beside, check_answers, check_folder, made_release, most_labels
 from pcqr.datasets.tables import check_suffix
 from pcqr.durable.account import Account
 from pcqr.errors import BudgetExhausted, ParameterError
@@ -72,18 +80,18 @@ class Done:
         return None if self.publication.saved is None else self.publication.folder
 
 
-def run(job: Answer, *, as_json: bool) -> None:
+def run(job: Answer) -> None:
     """Read, check, fit, answer, write, summarise. Whatever can be refused is refused before the fit.
 
     Each answer is on disk before it is shown or counted. However the run ends, what was given is kept and said.
     """
-    out = _checked_out(job, as_json=as_json)
+    out = _checked_out(job)
     account = account_of(job, COMMAND)
     price = Price(job.epsilon, job.delta)
     release: Release[Any] | None = None
     with (
         Signals() as signals,
-        answers_beside(out, price, overwrite=job.overwrite, as_json=as_json) as answers,
+        answers_beside(out, price, overwrite=job.overwrite, as_json=job.as_json) as answers,
         refusing_weak(job, job.epsilon),
     ):
         answers.charged = lambda: charged_words(release, account, str(price))
@@ -92,7 +100,7 @@ def run(job: Answer, *, as_json: bool) -> None:
         if job.publishes:  # its classifier is made of them
             check_public(points, inputs.source, option="--queries", path=job.queries, assume_public=job.assume_public)
         release = _release(job, inputs.shown, len(inputs.names)).set_params(account=account)
-        with progress(hidden=as_json or job.show) as bar:
+        with progress(hidden=job.as_json or job.show) as bar:
             with stages(bar, "fitting"):
                 public = inputs.shown.public if job.family.needs_public else None
                 release.fit(inputs.table, inputs.places, public=AssumePublic(public), groups=inputs.groups)
@@ -113,10 +121,10 @@ def run(job: Answer, *, as_json: bool) -> None:
                     answers.beside += f" The published model is in {publication.folder}."
             answers.finish(out, overwrite=job.overwrite)
         done = Done(release, inputs.records, answers.kinds, halted, out, publication, account)
-        _summarise(done, as_json=as_json)
+        _summarise(done, as_json=job.as_json)
     if publication.unsaved is not None:
         complain(publication.complaint)
-        if not as_json:
+        if not job.as_json:
             print_json(publication.unsaved)
         raise typer.Exit(MODEL_UNSAVED)
     if publication.saved is not None and publication.saved.failed:
@@ -135,7 +143,7 @@ def _answer(release: Release[Any], point: Points, names: Sequence[Any]) -> tuple
     return None if answer.label is None else names[int(answer.label)], answer.kind, None
 
 
-def show_plan(job: Answer, *, as_json: bool) -> None:
+def show_plan(job: Answer) -> None:
     """Say what `run` would promise, plan and use up. Of the private file: the column names and n (rows, or persons)."""
     account = account_of(job, COMMAND)
     columns, records = public_size(job)
@@ -155,7 +163,7 @@ def show_plan(job: Answer, *, as_json: bool) -> None:
         "plan": plan_facts(plan),
     }
     outlook = Outlook.of(job, account, plan.guarantee, records)
-    end_dry_run(plan.guarantee, records, outlook, lines, facts, as_json=as_json)
+    end_dry_run(plan.guarantee, records, outlook, lines, facts, as_json=job.as_json)
 
 
 def _release(job: Answer, shown: Shown, labels: int) -> Release[Any]:
@@ -166,10 +174,10 @@ def _release(job: Answer, shown: Shown, labels: int) -> Release[Any]:
     return made_release(job, shown, queries, range(labels))  # what `labels_of` makes of them
 
 
-def _checked_out(job: Answer, *, as_json: bool) -> Path:
+def _checked_out(job: Answer) -> Path:
     if job.out is None:
         raise ParameterError("--out", "given, for the answers: only --dry-run needs none", job.out)
-    if job.show and as_json:
+    if job.show and job.as_json:
         raise ParameterError("--show", "left out with --json, which prints one object", True)
     if job.model_out is not None and not job.publishes:
         raise ParameterError("--model-out", "left out, but for --algorithm universal", str(job.model_out))

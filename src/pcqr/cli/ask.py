@@ -18,18 +18,21 @@ from pcqr import release as releases
 from pcqr.cli.console import (
     BAD_INPUT,
     BUDGET_EXHAUSTED,
+    FROM_OUTSIDE,
     KINDS,
     OF_QUOTA,
+    STOPPED,
+    Signals,
     complain,
     error_fields,
     field_table,
     print_json,
     progress,
+    reason,
 )
 from pcqr.cli.inputs import naming, read
 from pcqr.cli.jobs import Ask
 from pcqr.cli.releases import COLUMNS, Answers, check_part, check_replaced, files_of, found_again, part_of
-from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.client import Remote, connect
 from pcqr.client.errors import QuotaSpent, ServiceError
 from pcqr.client.wire import is_address
@@ -49,7 +52,7 @@ Row = tuple[str, str]
 """Label, as text, and kind."""
 
 
-def run(job: Ask, *, as_json: bool) -> None:
+def run(job: Ask) -> None:
     """Open, check, ask, write, summarise. The release has each answer on disk before it is in the output."""
     out = None if job.dry_run else _checked_out(job)
     table = _features(read(job.queries, "--queries"), job)
@@ -62,12 +65,12 @@ def run(job: Ask, *, as_json: bool) -> None:
             cost = release.preview(batch(range(asked))) if asked else None
             refusal = None if cost is None or job.yes else _refusal(cost)
             if out is None:
-                _show_cost(cost, refusal, as_json=as_json)
+                _show_cost(cost, refusal, as_json=job.as_json)
                 return
             if refusal is not None:
                 raise refusal
-            answers, halted = _asked(out, release, batch, asked, earlier, signals, show=job.show, as_json=as_json)
-        _summarise(job, out, release, answers, halted, as_json=as_json)
+            answers, halted = _asked(out, release, batch, asked, earlier, signals, show=job.show, as_json=job.as_json)
+        _summarise(job, out, release, answers, halted)
     finally:
         release.close()
     if halted is not None:
@@ -277,10 +280,10 @@ def _batches(release: Any, table: Columns) -> Batch:
     return lambda rows: [[table[name][row] for name in names] for row in rows]
 
 
-def _summarise(job: Ask, out: Path, release: Any, answers: Answers, halted: Spent | None, *, as_json: bool) -> None:
+def _summarise(job: Ask, out: Path, release: Any, answers: Answers, halted: Spent | None) -> None:
     counts, asked = Counter(answers.kinds), len(answers.kinds)
     published = getattr(release, "is_published_", None)
-    if as_json:
+    if job.as_json:
         told = {
             "queries": asked,
             "counts": {kind: counts[kind] for kind in KINDS},

@@ -26,9 +26,9 @@ FLAGGED = 1
 """Exit code: something shipped was flagged, or a bug escaped."""
 
 
-def run(job: Audit, *, as_json: bool) -> None:
+def run(job: Audit) -> None:
     make_directory(job.out)
-    with progress(hidden=as_json) as bar, processes(WORKERS) as submit:
+    with progress(hidden=job.as_json) as bar, processes(WORKERS) as submit:
 
         def stage(description: str, total: int) -> Any:
             task = bar.add_task(description, total=total)
@@ -36,7 +36,7 @@ def run(job: Audit, *, as_json: bool) -> None:
 
         report = make_report(FULL if job.full else FAST, submit=submit, stage=stage)
     picture, notice = draw_into(job.out / "audit.png", lambda draft: draw(draft, lines_of(report)))
-    if as_json:
+    if job.as_json:
         print_json(summary(report) | {"picture": None if picture is None else str(picture)})
     else:
         _print(report, notice)

@@ -6,9 +6,9 @@ import math
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 
@@ -17,65 +17,11 @@ from pcqr.bench.report import Comparison, draw, markdown, methods, needed
 from pcqr.bench.running import Run, Runs, write_results
 from pcqr.bench.tables import Task, load, own
 from pcqr.checks import check_delta
-from pcqr.cli.console import draw_into, make_directory, print_json
+from pcqr.cli.console import Signals, draw_into, make_directory, print_json
 from pcqr.cli.inputs import declared_schema, naming
-from pcqr.cli.options import Drop, SchemaFile
-from pcqr.cli.stopping import Signals
+from pcqr.cli.jobs import Bench
 from pcqr.errors import ParameterError
 from pcqr.files import write_whole
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bench:
-    """Of `pcqr bench`."""
-
-    tables: Annotated[
-        str | None, typer.Option(help="Data sets, e.g. 'adult,bank'; toy and adult need no file. Default: adult.")
-    ] = None
-    data: Annotated[Path | None, typer.Option(help="The folder of the Parquet files of the other data sets.")] = None
-    table: Annotated[Path | None, typer.Option(help="A table of your own: .csv, .csv.gz or .parquet.")] = None
-    label: Annotated[str | None, typer.Option(help="The column of --table that holds the label.")] = None
-    labels: Annotated[str | None, typer.Option(help="Its labels, in order. Default: all that there are.")] = None
-    drop: Drop = field(default_factory=list)
-    groups: Annotated[
-        str | None,
-        typer.Option(
-            help="The column of --table that says whose a row is: a person's rows stay together in the split."
-        ),
-    ] = None
-    schema: SchemaFile = None
-    epsilons: Annotated[str, typer.Option(help="The ε to compare at.")] = "0.01,0.03,0.1,0.3,1,4"
-    delta: Annotated[float, typer.Option(help="δ, the same for all.")] = 1e-6
-    methods: Annotated[str | None, typer.Option(help="Which methods (--list names them). Default: all.")] = None
-    method: Annotated[
-        list[str], typer.Option(help="A method of your own, package.module:Class, besides. Repeat for more.")
-    ] = field(default_factory=list)
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each: seeds 0, 1, …")] = 3
-    seeds: Annotated[str | None, typer.Option(help="These seeds instead, e.g. '3,4'.")] = None
-    queries: Annotated[int, typer.Option(min=1, help="How many queries methods get that answer one at a time.")] = 500
-    public_rows: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="How many public rows without labels methods get. 0: only the columns and their kinds are public. "
-            "Default: 2,000, at most half of the test part.",
-        ),
-    ] = None
-    time_limit: Annotated[float, typer.Option(min=1.0, help="Seconds that one run may take.")] = 600.0
-    out: Annotated[Path, typer.Option(help="Where results go, and are found again.")] = Path("bench")
-    again: Annotated[bool, typer.Option("--again", help="Make these runs anew, also where they are on file.")] = False
-    retry: Annotated[bool, typer.Option("--retry", help="Make runs anew that have failed.")] = False
-    show_errors: Annotated[
-        bool, typer.Option("--show-errors", help="Show what methods write to standard error. May show records.")
-    ] = False
-    install: Annotated[
-        str | None, typer.Option(help="Make the environment of a library: opacus, interpret, diffprivlib or dpmm.")
-    ] = None
-    environments: Annotated[
-        Path | None, typer.Option(help="Where these environments are. Default: the user's cache directory.")
-    ] = None
-    list_methods: Annotated[bool, typer.Option("--list", help="Name the methods, and run nothing.")] = False
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # `pcqr bench`: every system beside us, on the same data, in the same run.
@@ -84,13 +30,13 @@ class Bench:
 T = TypeVar("T")
 
 
-def run(job: Bench, *, as_json: bool) -> None:
+def run(job: Bench) -> None:
     environments = default_folder() if job.environments is None else job.environments
     if job.list_methods:
-        _list(environments, as_json=as_json)
+        _list(environments, as_json=job.as_json)
         return
     if job.install is not None:
-        _install(job.install, environments, as_json=as_json)
+        _install(job.install, environments, as_json=job.as_json)
         return
     comparison = _comparison(job, environments)
     tables = _tables(job)
@@ -99,7 +45,7 @@ def run(job: Bench, *, as_json: bool) -> None:
     with Signals():
         found = comparison.made(tables, runs, _tell)
     written = _write(job.out, found)
-    if as_json:
+    if job.as_json:
         print_json(written | {"runs": len(found), "failed": sum(run.failed is not None for run in found)})
     else:
         typer.echo(markdown(found))

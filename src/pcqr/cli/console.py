@@ -1,18 +1,23 @@
-"""Kinds of answers in words that a newcomer understands."""
+"""How every command speaks, and how it ends: errors, progress, JSON, fields, signals."""
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import io
 import json
 import os
+import signal
 import sys
+import threading
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import typer
@@ -21,16 +26,119 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from pcqr import registry
-from pcqr.advice.advice import Advised, Situation
-from pcqr.advice.question import Option
-from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, reason
 from pcqr.errors import MissingExtra, ParameterError, PcqrError, PcqrWarning, WeakGuarantee
 from pcqr.files import check_outside_releases, replacing
-from pcqr.planner.request import Demand
 from pcqr.progress import Progress as Told
 from pcqr.progress import reporting as listening
-from pcqr.releases.universal.plan import UniversalPlan
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Signals that ask a run to end: they end it where nothing is lost, and the run says what was kept.
+
+
+STOPPED = 4
+"""Exit code: a signal, a full disk or a closed pipe ended the run before its time."""
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is unknown to Windows
+
+
+class Stopped(BaseException):
+    """A signal asked for the end. Like KeyboardInterrupt no `Exception`: no library swallows it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__("Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name)
+
+
+FROM_OUTSIDE = (Stopped, KeyboardInterrupt, OSError, MemoryError)
+"""What can end a run without a fault of pcqr."""
+
+
+def reason(cause: BaseException) -> str:
+    """Why a run ended, without a value of any table."""
+    if isinstance(cause, Stopped | KeyboardInterrupt):
+        return f"Stopped by {cause if isinstance(cause, Stopped) else 'Ctrl-C'}"
+    if isinstance(cause, PcqrError):
+        return str(cause).rstrip(".")
+    if isinstance(cause, BrokenPipeError):
+        return "Nobody reads the output any more"
+    if isinstance(cause, MemoryError):
+        return "Not enough memory"
+    return getattr(cause, "strerror", None) or type(cause).__name__
+
+
+class Signals:
+    """While it is entered, a signal raises `Stopped`; within `held()` it waits for the end of that block.
+
+    One is enough: those that come while the run is ending (an impatient Ctrl-C) do not keep it from ending well.
+    Signals that are ignored stay so (`nohup`). Only the main thread can listen; elsewhere this does nothing.
+    """
+
+    def __init__(self) -> None:
+        self._is_held = False
+        self._is_ending = False
+        self._waiting: int | None = None
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> Signals:
+        if threading.current_thread() is threading.main_thread():
+            for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._received)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """What must not be cut in two: an answer on its way to disk and to the user. May be nested."""
+        outer, self._is_held = self._is_held, True
+        try:
+            yield
+        finally:
+            self._is_held = outer
+        if self._waiting is not None and not outer:
+            self._end(self._waiting)
+
+    def _received(self, number: int, _: FrameType | None) -> None:
+        if self._is_held:
+            self._waiting = number
+        else:
+            self._end(number)
+
+    def _end(self, number: int) -> None:
+        if not self._is_ending:
+            self._is_ending = True
+            raise Stopped(number)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a command has opened for all of its run is closed at its end, however it ends.
+
+
+_open: ContextVar[ExitStack | None] = ContextVar("pcqr_open", default=None)
+
+
+@contextmanager
+def to_the_end() -> Iterator[None]:
+    """A run: what is handed to `at_the_end` within it is called when it is over."""
+    with ExitStack() as stack:
+        before = _open.set(stack)
+        try:
+            yield
+        finally:
+            _open.reset(before)
+
+
+def at_the_end(close: Callable[[], None]) -> None:
+    """Call `close` when the run is over; outside of any, when the process ends."""
+    stack = _open.get()
+    if stack is None:
+        atexit.register(close)
+    else:
+        stack.callback(close)
+
 
 KINDS = {
     "stable": "answered by the votes",
@@ -231,75 +339,3 @@ def _plain(value: object) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
     return value if isinstance(value, str | int | float | bool | None) else str(value)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Command lines to copy, for what `pcqr plan` recommends. Files, the label and its values have made-up names.
-
-
-EXAMPLES = (
-    "train.csv, label, no,yes, age=number,job=text, schema.toml, public.csv, queries.csv, model, answers.csv and NAME "
-    "stand for yours; a Parquet file needs no --types; "
-    "pcqr account create NAME --epsilon … --delta … makes the account, once for each table"
-)
-_ACCOUNT = "--account NAME"
-_FILES = "--private train.csv --label label --labels no,yes"
-_SOURCES = {
-    None: "--types age=number,job=text",
-    "public rows": "--public public.csv",
-    "schema": "--schema schema.toml",
-    "queries": "--public queries.csv",
-}
-_TESTED = ("AgPrivCl", "SubSamp")
-"""They were measured with tests of stability, so their commands ask for these."""
-
-
-def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
-    """The commands that run a way of answering, one after the other; empty where none does."""
-    way, privacy = advised.way, f"--epsilon {_number(situation.epsilon)}"
-    if way.at_once:
-        delta = "" if way.algorithm.pure else f" --delta {_number(situation.delta)}"
-        return (
-            f"pcqr publish {_FILES} {_SOURCES[advised.source]} {privacy}{delta} {_ACCOUNT} --out model",
-            "pcqr predict model queries.csv --out answers.csv",
-        )
-    if not way.commanded:
-        return ()
-    source = advised.source if way.trees else situation.source
-    columns = "" if source is None or (source == "queries" and not way.trees) else f" {_SOURCES[source]}"
-    hypotheses = "trees --depth 2" if way.trees else "stumps"
-    vote = " --vote stability" if way.name in _TESTED else ""
-    return (
-        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} --algorithm {way.algorithm.option}"
-        f"{vote} {privacy} --delta {_number(situation.delta)} {_ACCOUNT} --out answers.csv",
-    )
-
-
-def python_for(advised: Advised, situation: Situation) -> str:
-    """The same as an expression, for those who work in Python."""
-    way, given = advised.way, f"epsilon={_number(situation.epsilon)}"
-    first = "" if way.hypotheses is None else f"{way.hypotheses}, "
-    delta = "" if way.algorithm.pure else f", delta={_number(situation.delta)}"
-    queries = "" if way.at_once or situation.queries is None else f", queries={situation.queries}"
-    vote = ', vote="stability"' if way.name in _TESTED else ""
-    sources = {None: "", "schema": ", schema=schema", "public rows": ", public=public", "queries": ", public=queries"}
-    return f"{way.algorithm.estimator_name}({first}{given}{delta}{queries}{vote}).fit(X, y{sources[advised.source]})"
-
-
-def line_for_option(option: Option, request: Demand, class_name: str | None, intervals: int) -> str | None:
-    """The command that runs one algorithm with a class that was named; None where no command does."""
-    algorithm = registry.algorithm(option.algorithm).option
-    if algorithm is None or class_name is None or option.plan is None:
-        return None
-    after = f" --publish-after {option.plan.publish.after_queries}" if isinstance(option.plan, UniversalPlan) else ""
-    unions = f" --intervals {intervals}" if class_name == "unions" else ""
-    accuracy = f"--alpha {_number(request.alpha)} --beta {_number(request.beta)}"
-    return (
-        f"pcqr answer {_FILES} --queries queries.csv --class {class_name}{unions} --algorithm {algorithm}{after} "
-        f"--epsilon {_number(request.epsilon)} --delta {_number(request.delta)} {accuracy} {_ACCOUNT} --out answers.csv"
-    )
-
-
-def _number(value: float) -> str:
-    """In full: a rounded ε would be another one."""
-    return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))

@@ -22,8 +22,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from pcqr import AssumePublic, BudgetExhausted, PrivateClassifier, SemiPrivateLearner, UniversalRelease
 from pcqr.cli.console import KINDS, draw_into, field_table, make_directory, print_json, progress, stages
-from pcqr.cli.jobs import Demo
-from pcqr.cli.serve import Serve
+from pcqr.cli.jobs import Datasets, Demo, Serve
 from pcqr.datasets import BUNDLED, Dataset, adult_schema, adult_table, load_adult, write_table
 from pcqr.datasets.adult import LABEL, LABEL_NAMES, LEFT_OUT
 from pcqr.durable.directory import FACTS
@@ -134,21 +133,21 @@ class Comparison:
         draw(path, self.traces, epsilon=EPSILON, delta=DELTA, others=self.task.others_truth.size)
 
 
-def run(job: Demo, *, as_json: bool) -> None:
+def run(job: Demo) -> None:
     """Make both releases, ask them about the same people, and compare."""
     make_directory(job.out)
     data, sizes = load_adult(), FAST if job.fast else FULL
-    if not as_json:
+    if not job.as_json:
         Console().print(
             f"UCI Adult: {sizes.records:,} private records, {PUBLIC:,} public rows without labels. Of "
             f"{sizes.queries:,} other people we ask, one at a time: does this person earn over 50,000 dollars "
             "a year?\n",
             highlight=False,
         )
-    with progress(hidden=as_json) as bar:
+    with progress(hidden=job.as_json) as bar:
         made = Comparison.make(data, sizes, bar)
     picture, notice = draw_into(job.out / "demo.png", made.draw)
-    if as_json:
+    if job.as_json:
         print_json(_summary(made) | {"picture": None if picture is None else str(picture)})
     else:
         _print(made, notice)
@@ -312,15 +311,15 @@ class Adult:
         return cls(rows(train, slice(RECORDS)), labels, rows(test, slice(-DEMO_PUBLIC, None)), rows(test, slice(ASKED)))
 
 
-def with_demo(job: Serve, *, as_json: bool) -> Serve:
+def with_demo(job: Serve) -> Serve:
     """The same job with the release and the model of the demonstration, which are made where they are not there yet."""
     if job.places or job.anchor or job.ledger or job.key:
         raise ParameterError("--demo", "alone: without places, --ledger, --anchor and --key", ", ".join(job.places))
     release, tree = FOLDER / RELEASE, FOLDER / TREE
     is_there = (release / FACTS).exists() and (tree / MODEL).exists()
     if not is_there:
-        _make(release, tree, as_json=as_json)
-    if not as_json:
+        _make(release, tree, as_json=job.as_json)
+    if not job.as_json:
         told = f"found in {FOLDER}" if is_there else f"made in {FOLDER}"
         Console().print(
             f"UCI Adult, {told}: {RELEASE} answers by votes and then publishes a tree, {TREE} was published at once. "
@@ -356,8 +355,8 @@ def _make(release: Path, tree: Path, *, as_json: bool) -> None:
 # `pcqr datasets`: what is bundled, and under which licence.
 
 
-def run_datasets(*, as_json: bool) -> None:
-    if as_json:
+def run_datasets(job: Datasets) -> None:
+    if job.as_json:
         print_json({"datasets": [asdict(data) for data in BUNDLED]})
         return
     for data in BUNDLED:

@@ -13,8 +13,28 @@ from rich.console import Console
 from rich.progress import Progress
 
 from pcqr import AssumePublic, UniversalRelease
-from pcqr.cli.classifiers import check_kinds, is_bare, public_rows, read_and_plan, schema_for, show_plan
-from pcqr.cli.console import complain, fail, field_table, print_json, progress, stages, warn_if_together
+from pcqr.cli.account import (
+    Outlook,
+    account_facts,
+    account_line,
+    account_of,
+    charged_words,
+    end_dry_run,
+    refusing_weak,
+)
+from pcqr.cli.console import (
+    FROM_OUTSIDE,
+    STOPPED,
+    Signals,
+    complain,
+    fail,
+    field_table,
+    print_json,
+    progress,
+    reason,
+    stages,
+    warn_if_together,
+)
 from pcqr.cli.inputs import (
     Inputs,
     Points,
@@ -28,17 +48,8 @@ from pcqr.cli.inputs import (
     read_shown,
 )
 from pcqr.cli.jobs import Fit
+from pcqr.cli.publish import check_kinds, is_bare, public_rows, read_and_plan, schema_for, show_plan
 from pcqr.cli.releases import Price, found_again, made_release, most_labels
-from pcqr.cli.spending import (
-    Outlook,
-    account_facts,
-    account_line,
-    account_of,
-    charged_words,
-    end_dry_run,
-    refusing_weak,
-)
-from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
 from pcqr.durable.account import Account
 from pcqr.durable.directory import dry_run_release
 from pcqr.durable.ledger import Ledger
@@ -56,7 +67,7 @@ COMMAND = "pcqr fit"
 DEFAULT_QUERIES = 300
 
 
-def run(job: Fit, *, as_json: bool) -> None:
+def run(job: Fit) -> None:
     """Read, check, fit, keep, summarise. Whatever can be refused is refused before the fit."""
     check_not_input(job.out, job.inputs)
     check_outside_releases(job.out.absolute().parent)
@@ -69,17 +80,17 @@ def run(job: Fit, *, as_json: bool) -> None:
     account = account_of(job, COMMAND)
     if job.dry_run:
         if job.is_at_once:
-            show_plan(job, partial(_publishing, job), account, as_json=as_json)
+            show_plan(job, partial(_publishing, job), account)
         else:
-            _show_plan(job, account, as_json=as_json)
+            _show_plan(job, account)
         return
     price = str(Price(job.epsilon, job.delta))
     release: Any = None
     is_kept = False
     with refusing_weak(job, job.epsilon), Signals() as signals:
         try:
-            with progress(hidden=as_json) as bar:
-                inputs = _read(job, bar, as_json=as_json)
+            with progress(hidden=job.as_json) as bar:
+                inputs = _read(job, bar)
                 release = _release(job, inputs).set_params(account=account)
                 with stages(bar, "fitting"):
                     try:
@@ -91,12 +102,12 @@ def run(job: Fit, *, as_json: bool) -> None:
                                 is_kept = True
             ledger = release.quota_table().ledger
             release.close()
-            _summarise(job, release, ledger, inputs.records, account, as_json=as_json)
+            _summarise(job, release, ledger, inputs.records, account)
         except BaseException as cause:
             kept = f"The release is in {job.out}." if is_kept else f"Nothing is kept in {job.out}."
             said = f"{reason(cause)}. {kept} {charged_words(release, account, price)}"
             if isinstance(cause, FROM_OUTSIDE):
-                fail(said, cause, as_json=as_json)
+                fail(said, cause, as_json=job.as_json)
                 raise typer.Exit(STOPPED) from None
             if hasattr(release, "plan_"):
                 complain(said)
@@ -126,10 +137,10 @@ def _check_options(job: Fit) -> None:
         raise ParameterError("--cautious", "left out for --algorithm universal, whose draw cannot be announced", True)
 
 
-def _read(job: Fit, bar: Progress, *, as_json: bool) -> Inputs:
+def _read(job: Fit, bar: Progress) -> Inputs:
     if not job.is_at_once:
         return read_inputs(job, most_labels=most_labels(job), categories=job.categories)
-    return read_and_plan(job, partial(_publishing, job), bar, as_json=as_json)
+    return read_and_plan(job, partial(_publishing, job), bar)
 
 
 def _release(job: Fit, inputs: Inputs) -> Release[Any]:
@@ -163,8 +174,8 @@ def _keep(job: Fit, release: Release[Any], inputs: Inputs) -> None:
     release.save(job.out, ledger=job.ledger, anchor=job.anchor, key=job.key, cautious=job.cautious)
 
 
-def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Account | None, *, as_json: bool) -> None:
-    if as_json:
+def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Account | None) -> None:
+    if job.as_json:
         facts = guarantee_facts(release.guarantee_, records)
         facts |= {"plan": plan_facts(release.plan_), "account": account_facts(account), "out": str(job.out)}
         facts |= {"anchor": str(ledger.anchor_path), "anchor_apart": ledger.is_apart}
@@ -190,7 +201,7 @@ def _public(job: Fit, shown: Shown) -> Points | None:
     return shown.public if job.family.needs_public else None
 
 
-def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
+def _show_plan(job: Fit, account: Account | None) -> None:
     """What `run` would make, and what can be expected of it. Of the private file: column names and n."""
     columns, records = public_size(job)
     names = label_names(job.labels, most=most_labels(job)) or (0, 1)
@@ -203,7 +214,7 @@ def _show_plan(job: Fit, account: Account | None, *, as_json: bool) -> None:
     lines = plan_lines(plan) | {"expected": _expected(plan)}
     facts = {"plan": plan_facts(plan), "expected_answers": plan.expected_answers}
     outlook = Outlook.of(job, account, plan.guarantee, records)
-    end_dry_run(plan.guarantee, records, outlook, lines, facts, as_json=as_json)
+    end_dry_run(plan.guarantee, records, outlook, lines, facts, as_json=job.as_json)
 
 
 def _expected(plan: VotingPlan | ClassifierPlan) -> str:

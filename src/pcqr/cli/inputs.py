@@ -14,9 +14,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.cli.console import warn
-from pcqr.cli.jobs import OnPrivateFiles, Spending
-from pcqr.cli.stopping import at_the_end
+from pcqr.cli.console import at_the_end, warn
+from pcqr.cli.options import OnPrivateFiles, Spending
 from pcqr.data.records import Encoded, Records
 from pcqr.data.records.parted import Cluster, Engine, ParquetParts, ParquetTable, Parted, Reading, Spool
 from pcqr.data.records.parted.connecting import LOCAL

@@ -1,4 +1,4 @@
-"""What `pcqr plan --json` prints about a class: one object, documented in docs/planning.md."""
+"""`pcqr plan`: what is possible and what to run, before anything private is touched."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr import registry
-from pcqr.advice.advice import Advice, Situation, advise
+from pcqr.advice.advice import Advice, Advised, Situation, advise, bought_in_words, strengths
+from pcqr.advice.measured import Measured
 from pcqr.advice.outlook import Line, Outlook, explain_calibrated, explain_paper, look
 from pcqr.advice.question import ASSUMED, SYMBOLS, Option, Question, Unknown, estimator_of
 from pcqr.advice.solving import MOST_QUERIES, Solved
-from pcqr.cli.advice import advice_object, print_advice
-from pcqr.cli.console import EXAMPLES, field_table, line_for_option, print_json
+from pcqr.cli.console import field_table, print_json
 from pcqr.cli.jobs import Plan
 from pcqr.errors import ParameterError
 from pcqr.files import check_output, replacing
@@ -26,6 +26,8 @@ from pcqr.planner.certificate import VcClass
 from pcqr.planner.certified import MOST_RECORDS, CertifiedVotes
 from pcqr.planner.paper import RELABEL_TEMPERATURE
 from pcqr.planner.request import Demand, Request
+from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.universal.plan import UniversalPlan
 
 SCHEMA = "pcqr.plan/1"
 
@@ -130,14 +132,14 @@ _TABULATED: tuple[Unknown, ...] = ("records", "epsilon", "queries", "alpha")
 _FORMS = {"OneSidedSparseVector": "one-sided", "RenyiSparseVector": "Rényi"}
 
 
-def run(job: Plan, *, as_json: bool) -> None:
+def run(job: Plan) -> None:
     """Without a class: what to do with n records at ε. With one: what is proved and expected for it."""
     if job.class_name is not None and job.vc is not None:
         raise ParameterError("vc", "left out where --class is given, which has a VC dimension of its own", job.vc)
     if job.class_name is None and job.vc is None:
         if job.explain or job.plot is not None:
             raise ParameterError("--class or --vc", "given for --explain and --plot", None)
-        _without_a_class(job, as_json=as_json)
+        _without_a_class(job)
         return
     if job.plot is not None:
         check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
@@ -148,7 +150,7 @@ def run(job: Plan, *, as_json: bool) -> None:
 
         with replacing(job.plot) as draft:
             draw_plan(draft, outlook.question, outlook.solved)
-    if as_json:
+    if job.as_json:
         print_json(as_object(outlook, explain=job.explain, command=command))
         return
     console = Console(highlight=False)
@@ -404,12 +406,12 @@ def _print_explanation(console: Console, outlook: Outlook) -> None:
         console.print(table)
 
 
-def _without_a_class(job: Plan, *, as_json: bool) -> None:
+def _without_a_class(job: Plan) -> None:
     """No class was named: advice, and the question about proofs for each of some classes where that was asked."""
     advice = _advice(job)
     asks_for_proofs = advice is None or job.alpha is not None or job.solve is not None
-    outlooks = _some_classes(job) if as_json or asks_for_proofs else {}
-    if as_json:
+    outlooks = _some_classes(job) if job.as_json or asks_for_proofs else {}
+    if job.as_json:
         classes = {name: as_object(found) for name, found in outlooks.items()}
         print_json({"schema": SCHEMA, "advice": None if advice is None else advice_object(advice), "classes": classes})
         return
@@ -432,3 +434,230 @@ def _some_classes(job: Plan) -> dict[str, Outlook]:
         name: look(_question(job if name == "stumps" else replace(job, features=None), name))
         for name in ("thresholds", "intervals", "stumps")
     }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Without a class: what to run, what to expect of it, what else there is.
+
+
+_NEEDS = {
+    "public rows": "public rows without labels",
+    "schema": "a schema: the columns, their categories and bounds (pcqr schema makes one from public rows)",
+    "queries": "all queries beforehand, as public rows",
+    None: "nothing but the records and the queries",
+}
+_NEEDS_NOTHING = "nothing public but the columns and their kinds: --types, or the types of a Parquet file"
+
+_NOT_MEASURED = "not measured below ten times this n·ε"
+
+
+def advice_object(advice: Advice) -> dict[str, Any]:
+    """For --json; every key is documented in docs/planning.md."""
+    situation = advice.situation
+    return {
+        "situation": asdict(situation),
+        "recommended": _object(advice.best, situation) | {"reason": advice.reason},
+        "bought": _bought(situation) if advice.buys else None,
+        "alternatives": [_object(other, situation) for other in advice.others],
+        "notes": list(_notes(advice)),
+        "shortfall": advice.shortfall,
+    }
+
+
+def _bought(situation: Situation) -> dict[str, Any]:
+    recipe = situation.recipe
+    shares = {} if recipe is None else {name: getattr(recipe, name) for name in ("cuts", "counts", "categories")}
+    return {
+        "public_grid": recipe is None,
+        "cuts_a_number": 0 if recipe is None else recipe.cuts_a_number,
+        "shares_of_mu": shares,
+        "remaining": 1.0 if recipe is None else recipe.remaining(),
+    }
+
+
+def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
+    found = advised.measured
+    return {
+        "way": advised.way.words,
+        "estimator": advised.way.algorithm.estimator_name,
+        "commands": list(lines_for(advised, situation)),
+        "python": python_for(advised, situation),
+        "needs": advised.source,
+        "measured": None
+        if found is None
+        else {
+            "loss": found.loss,
+            "gain": found.gain,
+            "unanswered": found.unanswered,
+            "cells": len(found.cells),
+            "tables": found.tables,
+            "n_times_epsilon": found.strength,
+            "extrapolated": found.extrapolated,
+            "with_public_rows": not advised.alike,
+        },
+    }
+
+
+def print_advice(console: Console, advice: Advice) -> None:
+    best, situation = advice.best, advice.situation
+    console.print(Text(f"Recommended: {best.way.words} ({best.way.algorithm.estimator_name})", style="bold green"))
+    if advice.shortfall is not None:
+        console.print(Text.assemble(("But: ", "bold yellow"), advice.shortfall))
+    console.print()
+    for line in lines_for(best, situation):
+        console.print(f"  {line}", soft_wrap=True, markup=False)
+    console.print(f"  ({EXAMPLES})", style="dim", soft_wrap=True)
+    console.print()
+    fields = {
+        "expected": _NOT_MEASURED if best.measured is None else _expected(best.measured, best.alike),
+        **({"buys": bought_in_words(situation)} if advice.buys else {}),
+        "costs": _costs(best, situation),
+        "needs": _NEEDS_NOTHING if advice.buys else _NEEDS[best.source],
+        "why": advice.reason,
+    }
+    console.print(field_table(fields))
+    console.print()
+    console.print(_table(advice))
+    shown = (best, *advice.others)
+    if not all(advised.alike or advised.measured is None for advised in shown):
+        console.print("* measured with public rows, which a schema or queries do not quite replace", style="dim")
+    if any(advised.measured is not None and advised.measured.extrapolated for advised in shown):
+        console.print("† nothing was measured at this n·ε; these are the nearest cells", style="dim")
+    console.print()
+    for other in advice.others:
+        for line in lines_for(other, situation)[:1] or (f"Python only: {python_for(other, situation)}",):
+            console.print(Text.assemble((f"{other.way.words}\n", "bold"), f"  {line}"), soft_wrap=True)
+    for note in _notes(advice):
+        console.print()
+        console.print(Text.assemble(("Note. ", "bold"), note))
+
+
+def _notes(advice: Advice) -> tuple[str, ...]:
+    """Return the notes of the advice, and whether the command needs --accept-weak-guarantee."""
+    situation = advice.situation
+    delta = 0.0 if advice.best.way.algorithm.pure else situation.delta
+    caveats = Guarantee(situation.epsilon, delta).caveats(situation.records)
+    if not caveats:
+        return advice.notes
+    return (*advice.notes, f"{' '.join(caveats)} The command needs --accept-weak-guarantee.")
+
+
+def _expected(found: Measured, alike: bool) -> str:
+    """In points of accuracy: what was lost against boosting, what was gained over the more common label, and where."""
+    where = f"{len(found.cells)} runs on {len(found.tables)} tables ({', '.join(found.tables)}) with n·ε = "
+    where += strengths(found) + (" and public rows" if not alike else "")
+    lead = "Nothing was measured at this n·ε; nearest: " if found.extrapolated else ""
+    return (
+        f"{lead}accuracy {_points(found.loss)} points below gradient boosting without privacy on the same records, "
+        f"{_points(found.gain)} points above always giving the more common label; measured in {where}. No bound: "
+        "another table may do better or worse."
+    )
+
+
+def _costs(advised: Advised, situation: Situation) -> str:
+    privacy = f"ε = {situation.epsilon:g}"
+    privacy += "" if advised.way.algorithm.pure else f", δ = {situation.delta:g}"
+    return f"{privacy}, once, for " + (
+        "the answers until it is exhausted" if advised.way.ends else "any number of queries"
+    )
+
+
+def _points(ends: tuple[float, float]) -> str:
+    low, high = (f"{round(100.0 * end, 1) + 0.0:.1f}".replace("-", "−") for end in ends)  # + 0: no −0.0
+    return low if low == high else f"{low} to {high}"
+
+
+def _table(advice: Advice) -> Table:
+    title = "All ways, as measured: points of accuracy (an unanswered query counts as a coin)"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for column in ("n·ε", "below boosting", "unanswered"):
+        table.add_column(column, justify="right")
+    table.add_column("privacy")
+    for advised in (advice.best, *advice.others):
+        found = advised.measured
+        privacy = "ε alone" if advised.way.algorithm.pure else "ε and δ"
+        if found is None:
+            table.add_row(advised.way.words, "not measured", "–", "–", privacy)
+            continue
+        unanswered = "none" if advised.way.at_once else _points(found.unanswered) + " %"
+        table.add_row(
+            advised.way.words,
+            strengths(found),
+            _points(found.loss) + " *" * (not advised.alike) + " †" * found.extrapolated,
+            unanswered,
+            privacy,
+        )
+    return table
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Command lines to copy, for what `pcqr plan` recommends. Files, the label and its values have made-up names.
+
+
+EXAMPLES = (
+    "train.csv, label, no,yes, age=number,job=text, schema.toml, public.csv, queries.csv, model, answers.csv and NAME "
+    "stand for yours; a Parquet file needs no --types; "
+    "pcqr account create NAME --epsilon … --delta … makes the account, once for each table"
+)
+_ACCOUNT = "--account NAME"
+_FILES = "--private train.csv --label label --labels no,yes"
+_SOURCES = {
+    None: "--types age=number,job=text",
+    "public rows": "--public public.csv",
+    "schema": "--schema schema.toml",
+    "queries": "--public queries.csv",
+}
+_TESTED = ("AgPrivCl", "SubSamp")
+"""They were measured with tests of stability, so their commands ask for these."""
+
+
+def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
+    """The commands that run a way of answering, one after the other; empty where none does."""
+    way, privacy = advised.way, f"--epsilon {_number(situation.epsilon)}"
+    if way.at_once:
+        delta = "" if way.algorithm.pure else f" --delta {_number(situation.delta)}"
+        return (
+            f"pcqr publish {_FILES} {_SOURCES[advised.source]} {privacy}{delta} {_ACCOUNT} --out model",
+            "pcqr predict model queries.csv --out answers.csv",
+        )
+    if not way.commanded:
+        return ()
+    source = advised.source if way.trees else situation.source
+    columns = "" if source is None or (source == "queries" and not way.trees) else f" {_SOURCES[source]}"
+    hypotheses = "trees --depth 2" if way.trees else "stumps"
+    vote = " --vote stability" if way.name in _TESTED else ""
+    return (
+        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} --algorithm {way.algorithm.option}"
+        f"{vote} {privacy} --delta {_number(situation.delta)} {_ACCOUNT} --out answers.csv",
+    )
+
+
+def python_for(advised: Advised, situation: Situation) -> str:
+    """The same as an expression, for those who work in Python."""
+    way, given = advised.way, f"epsilon={_number(situation.epsilon)}"
+    first = "" if way.hypotheses is None else f"{way.hypotheses}, "
+    delta = "" if way.algorithm.pure else f", delta={_number(situation.delta)}"
+    queries = "" if way.at_once or situation.queries is None else f", queries={situation.queries}"
+    vote = ', vote="stability"' if way.name in _TESTED else ""
+    sources = {None: "", "schema": ", schema=schema", "public rows": ", public=public", "queries": ", public=queries"}
+    return f"{way.algorithm.estimator_name}({first}{given}{delta}{queries}{vote}).fit(X, y{sources[advised.source]})"
+
+
+def line_for_option(option: Option, request: Demand, class_name: str | None, intervals: int) -> str | None:
+    """The command that runs one algorithm with a class that was named; None where no command does."""
+    algorithm = registry.algorithm(option.algorithm).option
+    if algorithm is None or class_name is None or option.plan is None:
+        return None
+    after = f" --publish-after {option.plan.publish.after_queries}" if isinstance(option.plan, UniversalPlan) else ""
+    unions = f" --intervals {intervals}" if class_name == "unions" else ""
+    accuracy = f"--alpha {_number(request.alpha)} --beta {_number(request.beta)}"
+    return (
+        f"pcqr answer {_FILES} --queries queries.csv --class {class_name}{unions} --algorithm {algorithm}{after} "
+        f"--epsilon {_number(request.epsilon)} --delta {_number(request.delta)} {accuracy} {_ACCOUNT} --out answers.csv"
+    )
+
+
+def _number(value: float) -> str:
+    """In full: a rounded ε would be another one."""
+    return repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))

@@ -12,12 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from pcqr.cli.console import fail, field_table, print_json
-from pcqr.cli.inputs import check_drop, check_label, naming, read, units_of
-from pcqr.cli.jobs import Predict, Score
-from pcqr.cli.model_folder import loaded
-from pcqr.cli.releases import check_replaced
-from pcqr.cli.spending import (
+from pcqr.cli.account import (
     Outlook,
     account_facts,
     account_line,
@@ -26,7 +21,10 @@ from pcqr.cli.spending import (
     end_dry_run,
     refusing_weak,
 )
-from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
+from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, print_json, reason
+from pcqr.cli.inputs import check_drop, check_label, naming, read, units_of
+from pcqr.cli.jobs import Predict, Score
+from pcqr.cli.releases import check_replaced, loaded
 from pcqr.data.schema.cells import listed
 from pcqr.datasets.tables import Columns, check_suffix, table_size, write_table
 from pcqr.durable.account import Account
@@ -44,7 +42,7 @@ from pcqr.releases.words import guarantee_facts, promise
 FREE = "Nothing: whatever is computed from a published model costs nothing, however often."
 
 
-def run(job: Predict, *, as_json: bool) -> None:
+def run(job: Predict) -> None:
     """Load, check, predict, write, summarise."""
     with naming("--out"):
         check_suffix(job.out)
@@ -65,7 +63,7 @@ def run(job: Predict, *, as_json: bool) -> None:
         found = model.predict_proba(table)
         columns |= {f"probability {name}": found[:, place].tolist() for place, name in enumerate(model.classes)}
     write_table(job.out, columns)
-    _summarise(job, model, labels, as_json=as_json)
+    _summarise(job, model, labels)
 
 
 def _features(table: Columns, model: PublishedModel, job: Predict) -> Columns:
@@ -92,9 +90,9 @@ def _scores(model: PublishedModel, table: Columns) -> dict[str, list[float]]:
     return {f"score {name}": found[:, place].tolist() for place, name in enumerate(model.classes)}
 
 
-def _summarise(job: Predict, model: PublishedModel, labels: list[Any], *, as_json: bool) -> None:
+def _summarise(job: Predict, model: PublishedModel, labels: list[Any]) -> None:
     counts = Counter(labels)
-    if as_json:
+    if job.as_json:
         print_json(
             {
                 "rows": len(labels),
@@ -127,7 +125,7 @@ SPENT = 1
 """Exit code: the score was drawn, ε is spent, and its file could not be written."""
 
 
-def run_score(job: Score, *, as_json: bool) -> None:
+def run_score(job: Score) -> None:
     """Load, check, charge, count, write, show. Once noise is drawn, no signal comes between it and what is shown."""
     if job.out is not None:
         check_output(job.out, inputs=job.inputs, overwrite=job.overwrite)
@@ -135,7 +133,7 @@ def run_score(job: Score, *, as_json: bool) -> None:
         scoring = Scoring.of(loaded(job.model), job.epsilon, job.bins)
     account = account_of(job, "pcqr score")
     if job.dry_run:
-        _show_plan(job, scoring, account, as_json=as_json)
+        _show_plan(job, scoring, account)
         return
     score: PrivateScore | None = None
     with refusing_weak(job, job.epsilon), Signals() as signals:
@@ -156,18 +154,18 @@ def run_score(job: Score, *, as_json: bool) -> None:
                 )
                 if job.out is not None:
                     write_whole(job.out, score.to_json())
-                _summarise_score(job, score, account, as_json=as_json)
+                _summarise_score(job, score, account)
         except FROM_OUTSIDE as cause:
             price = f"ε = {job.epsilon:.12g}"
             if score is None:
                 spent = charged_words(scoring, account, price)
-                fail(f"{reason(cause)}. Nothing is shown. {spent}", cause, as_json=as_json)
+                fail(f"{reason(cause)}. Nothing is shown. {spent}", cause, as_json=job.as_json)
                 raise typer.Exit(STOPPED) from None
             to = "" if account is None else f", charged to the account {account.name}"
             message = (
                 f"The score was drawn and {price} is spent{to}. Then: {reason(cause)}. The score is printed instead."
             )
-            fail(message, cause, as_json=as_json, score=score.facts())
+            fail(message, cause, as_json=job.as_json, score=score.facts())
             raise typer.Exit(SPENT) from None
 
 
@@ -182,7 +180,7 @@ def _named_as_options() -> Iterator[None]:
         raise ParameterError(f"--{error.name}", error.allowed, error.received) from None
 
 
-def _show_plan(job: Score, scoring: Scoring, account: Account | None, *, as_json: bool) -> None:
+def _show_plan(job: Score, scoring: Scoring, account: Account | None) -> None:
     """What `run_score` would do. Of the private file: column names and n (rows, or persons)."""
     if job.groups is None:
         with naming("--private"):
@@ -203,11 +201,11 @@ def _show_plan(job: Score, scoring: Scoring, account: Account | None, *, as_json
         "assumed": "; ".join(ASSUMPTIONS),
     }
     facts = {"bins": scoring.bins.count, "expected_error": expected, "assumptions": list(ASSUMPTIONS)}
-    end_dry_run(guarantee, records, Outlook.of(job, account, guarantee, records), lines, facts, as_json=as_json)
+    end_dry_run(guarantee, records, Outlook.of(job, account, guarantee, records), lines, facts, as_json=job.as_json)
 
 
-def _summarise_score(job: Score, score: PrivateScore, account: Account | None, *, as_json: bool) -> None:
-    if as_json:
+def _summarise_score(job: Score, score: PrivateScore, account: Account | None) -> None:
+    if job.as_json:
         facts = guarantee_facts(score.guarantee, score.records) | score.facts() | {"account": account_facts(account)}
         print_json(facts | {"out": None if job.out is None else str(job.out)})
         return

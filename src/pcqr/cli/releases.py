@@ -1,10 +1,11 @@
-"""A release from the options of a command, for `pcqr answer` and `pcqr fit`."""
+"""A release from the options of a command; answers and models on their way to files; status and export."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from errno import EEXIST
@@ -14,22 +15,26 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from pcqr import registry
+from pcqr import UniversalRelease, registry
 from pcqr import release as releases
 from pcqr.cli.console import (
+    FROM_OUTSIDE,
+    STOPPED,
+    Signals,
     complain,
     field_table,
     give_up_output,
     make_directory,
     print_json,
     progress,
+    reason,
     warn_if_together,
 )
 from pcqr.cli.inputs import Shown
-from pcqr.cli.jobs import Ask, Export, Status, Voting
-from pcqr.cli.model_folder import check_folder, not_written
-from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
+from pcqr.cli.jobs import Ask, Export, Fit, Status
+from pcqr.cli.options import Voting
 from pcqr.client.wire import is_address
+from pcqr.data.schema import Schema
 from pcqr.data.schema.decoding import decoded
 from pcqr.data.schema.table import csv_line
 from pcqr.datasets.tables import table_size, write_table
@@ -40,6 +45,7 @@ from pcqr.errors import OutputExists, ParameterError, PcqrError
 from pcqr.files import InUse, Journal, check_not_input, check_output, check_outside_releases, real, write_whole
 from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass
 from pcqr.models import PublishedModel
+from pcqr.models.published import FILES, MODEL, Saved, holds_model
 from pcqr.releases.base.answering import Release
 from pcqr.releases.base.inputs import plain_name
 from pcqr.releases.protocol.answers import Usage, counted
@@ -93,7 +99,7 @@ def _of_its_own(job: Voting, release: Release[Any]) -> dict[str, str]:
         ("mode", job.mode, "calibrated"),
         ("on_unstable", job.on_unstable, "abstain"),
         ("vote", job.vote, "auto"),
-        ("shows", job.shows, "classifier"),
+        ("shows", job.shows if isinstance(job, Fit) else "classifier", "classifier"),
     )
     for name, value, default in given:
         if name not in has and value != default:
@@ -299,15 +305,15 @@ def _rows_in(out: Path) -> str:
 # `pcqr status` and `pcqr export`: the public part of a release that is kept, beside a running writer too.
 
 
-MODEL = "model"
+MODEL_FOLDER = "model"
 
 
-def run_status(job: Status, *, as_json: bool) -> None:
+def run_status(job: Status) -> None:
     """Print what is promised, spent and remaining. With --verify, check the whole chain."""
     with _reading(job) as kept:
         facts, state, ledger = kept.facts, kept.log.state, kept.log.ledger
         if job.verify:
-            with progress(hidden=as_json) as bar:
+            with progress(hidden=job.as_json) as bar:
                 task = bar.add_task("checking", total=ledger.last.seq)
                 ledger.verify(lambda done, _: bar.update(task, completed=done))
         plan, confirmed, adoptions = (
@@ -315,7 +321,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
             ledger.is_confirmed,
             ledger.adoptions,
         )
-        if as_json:
+        if job.as_json:
             print_json(
                 guarantee_facts(plan.guarantee, facts.records)
                 | {
@@ -362,7 +368,7 @@ def run_status(job: Status, *, as_json: bool) -> None:
         warn_if_together(ledger.anchor_path, is_apart=ledger.is_apart)
 
 
-def run_export(job: Export, *, as_json: bool) -> None:
+def run_export(job: Export) -> None:
     """Write what anybody may see who may see all queries: transcript, guarantee, published model."""
     targets = {name: job.out / name for name in (TRANSCRIPT, GUARANTEE, READING)}
     check_not_input(job.out, files_of(job))
@@ -370,7 +376,7 @@ def run_export(job: Export, *, as_json: bool) -> None:
     make_directory(job.out)
     for target in targets.values():
         check_output(target, inputs=files_of(job), overwrite=job.overwrite)
-    check_folder(job.out / MODEL, (), overwrite=job.overwrite, cost="")
+    check_folder(job.out / MODEL_FOLDER, (), overwrite=job.overwrite, cost="")
     written: list[Path] = []
     failed = ""
     with _reading(job) as kept:
@@ -384,12 +390,12 @@ def run_export(job: Export, *, as_json: bool) -> None:
     if is_published:
         release: Any = releases.open(job.place, ledger=job.ledger, anchor=job.anchor, read_only=True)
         try:
-            saved = PublishedModel.from_learner(release).save(job.out / MODEL)
+            saved = PublishedModel.from_learner(release).save(job.out / MODEL_FOLDER)
             written += saved.written
-            failed = not_written(saved, job.out / MODEL) if saved.failed else ""
+            failed = not_written(saved, job.out / MODEL_FOLDER) if saved.failed else ""
         finally:
             release.close()
-    if as_json:
+    if job.as_json:
         told = {"answers": _usage(answers), "published": is_published, "files": [str(path) for path in written]}
         print_json(told | {"adoptions": [each.facts(for_holder=True) for each in adoptions]})
     else:
@@ -456,3 +462,88 @@ def _shows_classifier(facts: Facts) -> bool:
 
 def _usage(usage: Usage) -> dict[str, int | None]:
     return {"queries": usage.queries, "unstable": usage.unstable}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The folder of a model: checked before anything is spent, filled as soon as there is a model, and read.
+
+
+def check_folder(folder: Path, inputs: Iterable[Path], *, overwrite: bool, cost: str, option: str = "--out") -> None:
+    """Raise unless `folder` can be made, is empty, or, with `overwrite`, holds an earlier model that can be replaced.
+
+    Files of others beside an earlier model stay as they are.
+    """
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        raise ParameterError(option, "a directory that can be written to", str(folder))
+    check_outside_releases(folder, option=option)
+    sources = tuple(inputs)
+    for target in (folder / name for name in FILES):
+        check_not_input(target, sources, option=option)
+        if os.path.lexists(target) and not (target.is_file() and os.access(target, os.W_OK)):
+            raise ParameterError(option, "a directory whose files can be written over", str(target))
+    if not folder.is_dir() or not any(folder.iterdir()):
+        return
+    if not holds_model(folder):
+        raise ParameterError(
+            option,
+            "a new or empty directory, or, with --overwrite, that of an earlier model",
+            f"{folder}, which has other files",
+        )
+    if not overwrite:
+        raise OutputExists(folder / MODEL, "a model that was published before", option=option, cost=cost)
+
+
+def loaded(path: Path) -> PublishedModel:
+    """Return the model that the argument MODEL names."""
+    try:
+        return PublishedModel.load(path)
+    except ParameterError as error:
+        if error.name != "path":
+            raise
+        raise ParameterError("MODEL", "a folder with a published model, or its model.json", error.received) from None
+
+
+def not_written(saved: Saved, folder: Path) -> str:
+    """Return the message about files beside a model that could not be written."""
+    return (
+        f"These files could not be written to {folder}: {', '.join(saved.failed)}. The model itself is in "
+        f"{folder / MODEL}. To write them again, at no cost: pcqr.models.PublishedModel.load(…).save(…) in Python."
+    )
+
+
+@dataclass
+class Publication:
+    """What becomes of the classifier that a universal release publishes."""
+
+    folder: Path
+    schema: Schema
+    names: Sequence[Any]
+    model: PublishedModel | None = None
+    saved: Saved | None = None
+    failure: str = ""
+
+    def keep(self, release: object) -> None:
+        """Write the model once it is there. A disk that is full does not stop the answers: it is tried again later."""
+        if self.saved is not None or not isinstance(release, UniversalRelease) or not release.is_published_:
+            return
+        if self.model is None:
+            self.model = PublishedModel.from_learner(release, schema=self.schema, classes=self.names)
+        try:
+            self.saved = self.model.save(self.folder)
+        except OSError as error:
+            self.failure = error.strerror or type(error).__name__
+
+    @property
+    def unsaved(self) -> dict[str, Any] | None:
+        """The document of a model that was paid for and could not be written: it must not be lost."""
+        return None if self.model is None or self.saved is not None else json.loads(self.model.to_json())
+
+    @property
+    def missing(self) -> str:
+        """Which files beside the model could not be written."""
+        return "" if self.saved is None else not_written(self.saved, self.folder)
+
+    @property
+    def complaint(self) -> str:
+        return f"The model could not be written to {self.folder} ({self.failure}). model.json is printed instead."

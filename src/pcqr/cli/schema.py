@@ -15,10 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pcqr.cli.console import fail, field_table, print_json
-from pcqr.cli.inputs import check_drop, declared_schema, declared_types, unit_ids
-from pcqr.cli.jobs import MakeSchema
-from pcqr.cli.spending import (
+from pcqr.cli.account import (
     Outlook,
     account_facts,
     account_line,
@@ -27,7 +24,9 @@ from pcqr.cli.spending import (
     end_dry_run,
     refusing_weak,
 )
-from pcqr.cli.stopping import FROM_OUTSIDE, STOPPED, Signals, reason
+from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, print_json, reason
+from pcqr.cli.inputs import check_drop, declared_schema, declared_types, unit_ids
+from pcqr.cli.jobs import MakeSchema
 from pcqr.data.records.parted import ParquetParts
 from pcqr.data.records.parted.parquet import RawParquet
 from pcqr.data.schema import Column, Schema
@@ -58,15 +57,15 @@ _WITH_PRIVATE = ("epsilon", "delta", "types", "account", "account_anchor", "seed
 """Options that --private alone has a use for, beside flags."""
 
 
-def run(job: MakeSchema, *, as_json: bool) -> None:
+def run(job: MakeSchema) -> None:
     """Make a schema of public rows, or release one of private records."""
     if job.private:
-        _run_private(job, as_json=as_json)
+        _run_private(job)
     else:
-        _run_public(job, as_json=as_json)
+        _run_public(job)
 
 
-def _run_public(job: MakeSchema, *, as_json: bool) -> None:
+def _run_public(job: MakeSchema) -> None:
     """Read the public rows, say what becomes of each column, and write that where it is asked for."""
     _check_public_options(job)
     if job.out is not None:
@@ -77,19 +76,19 @@ def _run_public(job: MakeSchema, *, as_json: bool) -> None:
         _write(schema, job.out)
     count = len(next(iter(rows.values())))
     cut_short = _cut_short(schema, rows)
-    if as_json:
+    if job.as_json:
         found = {"rows": count, "declares": DECLARES, "schema": schema.to_dict(), "cut_short": cut_short}
         print_json(found | {"near_unique": schema.near_unique, "out": None if job.out is None else str(job.out)})
     else:
         _print(schema, count, cut_short, job.out)
 
 
-def _run_private(job: MakeSchema, *, as_json: bool) -> None:
+def _run_private(job: MakeSchema) -> None:
     """Check, charge, draw, write, show. Once noise is drawn, no signal comes between it and the disk."""
     release = _release(job)
     account = account_of(job, "pcqr schema")
     if job.dry_run:
-        _show_plan(job, release, account, as_json=as_json)
+        _show_plan(job, release, account)
         return
     schema: Schema | None = None
     is_written = False
@@ -108,20 +107,20 @@ def _run_private(job: MakeSchema, *, as_json: bool) -> None:
                 if job.out is not None:
                     _write(schema, job.out)
                 is_written = True
-                _show(job, schema, size_of(table, user_level), account, as_json=as_json)
+                _show(job, schema, size_of(table, user_level), account)
         except FROM_OUTSIDE as cause:
             price = f"ε = {release.epsilon:.12g} and δ = {release.delta:.12g}"
             if schema is None:
                 spent = charged_words(release, account, price)
-                fail(f"{reason(cause)}. No schema is shown. {spent}", cause, as_json=as_json)
+                fail(f"{reason(cause)}. No schema is shown. {spent}", cause, as_json=job.as_json)
                 raise typer.Exit(STOPPED) from None
             to = "" if account is None else f", charged to the account {account.name}"
             message = f"The schema was drawn and {price} is spent{to}"
             if is_written:
-                fail(f"{message}; it is in {job.out}. Then: {reason(cause)}.", cause, as_json=as_json)
+                fail(f"{message}; it is in {job.out}. Then: {reason(cause)}.", cause, as_json=job.as_json)
             else:
                 message = f"{message}. Then: {reason(cause)}. It is printed instead."
-                fail(message, cause, as_json=as_json, schema=schema.to_dict() | schema.history())
+                fail(message, cause, as_json=job.as_json, schema=schema.to_dict() | schema.history())
             raise typer.Exit(SPENT) from None
 
 
@@ -186,7 +185,7 @@ def _is_parquet(job: MakeSchema) -> bool:
     return job.file.is_dir() or job.file.suffix.lower() == ".parquet"
 
 
-def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None, *, as_json: bool) -> None:
+def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None) -> None:
     """Show what the run would do. Of the private file it uses names and types of the columns, and n."""
     with _named_as_options():
         columns, _, records = _columns(job)
@@ -201,14 +200,14 @@ def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None,
     lines = {"releases": guarantee.steps[0]}
     if stage.threshold is not None:
         lines["categories"] = f"those of at least about {stage.threshold:,.0f} records are shown, all others not"
-    end_dry_run(guarantee, records, outlook, lines, {"plan": asdict(stage)}, as_json=as_json)
+    end_dry_run(guarantee, records, outlook, lines, {"plan": asdict(stage)}, as_json=job.as_json)
 
 
-def _show(job: MakeSchema, schema: Schema, records: int, account: Account | None, *, as_json: bool) -> None:
+def _show(job: MakeSchema, schema: Schema, records: int, account: Account | None) -> None:
     guarantee = schema.guarantee
     if guarantee is None:
         raise AssertionError("A schema was released.")
-    if as_json:
+    if job.as_json:
         facts = guarantee_facts(guarantee, records) | {"schema": schema.to_dict() | schema.history()}
         print_json(facts | {"account": account_facts(account), "out": str(job.out)})
         return
