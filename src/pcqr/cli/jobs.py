@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Literal
@@ -35,20 +34,12 @@ from pcqr.cli.options import (
     algorithm_option,
     class_option,
     option_of,
+    period,
 )
 
 UNIVERSAL = "universal"
 _OF_VOTES = ("planned_queries", "class_name", "depth", "intervals", "mode", "alpha", "beta", "on_unstable", "vote")
 """Fields of `Fit` that are about votes."""
-
-
-def _period(text: str) -> float:
-    """Seconds of a time like 50ms or 0.1s."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)", text.strip())
-    seconds = float(found[1]) / (1000 if found[2] == "ms" else 1) if found else 0.0
-    if not 0.001 <= seconds <= 60:
-        raise typer.BadParameter(f"{text!r} is not a time from 1ms to 60s, such as 50ms.")
-    return seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,7 +246,7 @@ class Serve(Job):
     reply_every: Annotated[
         float | None,
         typer.Option(
-            parser=_period,
+            parser=period,
             metavar="TIME",
             help="Have replies leave on a grid of moments alone, e.g. 50ms: their time then does not tell how hard an "
             "answer was. Must be longer than --reply-rows answers take.",

@@ -5,6 +5,7 @@ Imports nothing numerical: `pcqr --help` must not wait for numpy.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -33,22 +34,19 @@ def classes(*, planned: bool = False) -> list[str]:
 
 def class_option(said: str, *, planned: bool = False) -> Any:
     """Return the option --class with this help."""
-    return _choice(registry.hypothesis_class, classes(planned=planned), said, "--class")
+    return _choice("--class", registry.hypothesis_class, lambda: classes(planned=planned), said)
 
 
 def algorithm_option(said: str) -> Any:
     """Return the option --algorithm with this help."""
-    return _choice(registry.algorithm, algorithms(), said, "--algorithm")
+    return _choice("--algorithm", registry.algorithm, algorithms, said)
 
 
-def _choice(find: Callable[[str], registry.Entry], options: list[str], said: str, name: str) -> Any:
-    return typer.Option(
-        name,
-        parser=lambda text: _one_of(text, find, options),
-        metavar="|".join(options),
-        autocompletion=lambda: options,
-        help=said,
-    )
+def _choice(name: str, find: Callable[[str], registry.Entry], options: Callable[[], list[str]], said: str) -> Any:
+    def parsed(text: str) -> str:
+        return _one_of(text, find, options())
+
+    return typer.Option(name, parser=parsed, metavar="|".join(options()), autocompletion=options, help=said)
 
 
 def _one_of(text: str, find: Callable[[str], registry.Entry], options: list[str]) -> str:
@@ -73,7 +71,13 @@ def _elsewhere(entry: registry.Entry) -> str:
     return f"What {entry.name} can do depends on the public rows or the schema: leave --class out, or give --vc."
 
 
-# What several commands ask for, in words of its own for each group of them.
+def period(text: str) -> float:
+    """Seconds of a time like 50ms or 0.1s."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s)", text.strip())
+    seconds = float(found[1]) / (1000 if found[2] == "ms" else 1) if found else 0.0
+    if not 0.001 <= seconds <= 60:
+        raise typer.BadParameter(f"{text!r} is not a time from 1ms to 60s, such as 50ms.")
+    return seconds
 
 
 SchemaFile = Annotated[Path | None, "The columns, categories and bounds: .toml or .json."]
