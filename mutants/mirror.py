@@ -51,7 +51,6 @@ OTHER_NAMES = {
         "privacy/test_sums_guarantee.py",
     ],
     "pcqr/releases/classifier/plan.py": ["releases/protocol/test_stages.py"],
-    "pcqr/plan/stages.py": ["releases/protocol/test_stages.py", "releases/test_guarantees.py"],
     "pcqr/data/records/encoded.py": ["durable/test_kept_releases.py"],
     "pcqr/durable/log.py": ["durable/test_ledger_log.py"],
     "pcqr/durable/directory.py": ["durable/test_kept_releases.py"],
@@ -73,7 +72,7 @@ OTHER_NAMES = {
         "releases/classifier/test_nothing_public.py",
         "releases/base/test_weights.py",
     ],
-    "pcqr/estimators/releases.py": [
+    "pcqr/releases/universal/estimator.py": [
         "releases/base/test_limits_of_a_release.py",
         "releases/base/test_unfitted.py",
         "releases/universal/test_classifier_releases.py",
@@ -103,47 +102,31 @@ OTHER_NAMES = {
 """Mirrors that are called otherwise than their file."""
 
 FURTHER = {
-    "entropy": ["privacy/noise/test_laws.py", "releases/subsample/test_ensemble.py"],
-    "noise": ["noise", "mechanisms/test_exponential.py", "mechanisms/test_stability.py"],
-    "guarantee": ["accounting", "mechanisms/test_stability.py", "releases/test_guarantees.py"],
-    "accounting": ["accounting", "privacy/test_guarantee.py", "releases/test_guarantees.py"],
-    "records": [
-        "data/records/test_limits.py",
-        "releases/classifier/test_linear_descent.py",
-        "exact/test_gradient_sums_exactly.py",
-        "data/records/test_vectors.py",
+    "privacy": [
+        *("privacy", "mechanisms/test_exponential.py", "mechanisms/test_stability.py", "releases/test_guarantees.py"),
+        *("releases/subsample/test_ensemble.py", "exact/test_plans_exactly.py"),
+    ],
+    "data": [
+        *("data/records/test_limits.py", "releases/classifier/test_linear_descent.py"),
+        *("exact/test_gradient_sums_exactly.py", "data/records/test_vectors.py"),
     ],
     "mechanisms": ["mechanisms", "exact/test_sparse_vector_exactly.py", "releases/test_guarantees.py"],
     "hypotheses": [
-        "hypotheses/test_numerical_bounds.py",
-        "hypotheses/test_classes.py",
-        "hypotheses/committees",
-        "releases/subsample/test_ensemble.py",
-        "mechanisms/test_exponential.py",
+        *("hypotheses/test_numerical_bounds.py", "hypotheses/test_classes.py", "hypotheses/committees"),
+        *("releases/subsample/test_ensemble.py", "mechanisms/test_exponential.py"),
     ],
-    "algorithms": [
-        *(PARTS, "algorithms", "exact/test_votes_end_to_end_exactly.py", "durable/test_quotas.py"),
-    ],
-    "peers": [
-        *("peers", "exact/test_noisy_max_exactly.py", "exact/test_confident_exactly.py"),
-        *("exact/test_parties_exactly.py", "exact/test_interactive_exactly.py"),
-    ],
-    "estimators": [
+    "releases": [
+        *(PARTS, "releases/test_guarantees.py", "releases/protocol", "releases/base/test_unfitted.py"),
         *(
-            "releases/base/test_unfitted.py",
             "releases/base/test_limits_of_a_release.py",
             "releases/base/test_refusals.py",
+            "releases/base/test_releases.py",
         ),
-        *("releases/classifier/test_private_classifier.py", "releases/base/test_releases.py"),
+        *("releases/classifier/test_private_classifier.py", "releases/classifier/test_linear_descent.py"),
+        *("releases/classifier/test_published_stages.py", "releases/classifier/test_tree_beside_linear.py"),
+        *("exact/test_gradient_steps_exactly.py", "exact/test_votes_end_to_end_exactly.py", "durable/test_quotas.py"),
     ],
-    "release": ["release/durable"],
-    "plan": [
-        "releases/classifier/test_linear_descent.py",
-        "plan",
-        "releases/classifier/test_published_stages.py",
-        "releases/classifier/test_tree_beside_linear.py",
-        "exact/test_gradient_steps_exactly.py",
-    ],
+    "durable": ["durable"],
 }
 
 
@@ -155,7 +138,8 @@ def tests_for(path: str) -> tuple[list[str], list[str]]:
     mirrors = [f"tests/{name}" for name in OTHER_NAMES.get(path, [])]
     for name in (stem, *reversed(folders[1:])):
         mirrors += _found(f"{room}/**/test_{name}*.py")
-    mirrors += _found(f"test_{room}*.py")
+    if room == "releases" and len(folders) > 1:
+        mirrors += [*_found(f"releases/{folders[1]}/test_*.py"), *_found(f"exact/test_{folders[1]}*.py")]
     further = [test for name in FURTHER[room] for test in (_found(f"{name}/**/test_*.py") or [f"tests/{name}"])]
     return list(dict.fromkeys(mirrors)), [test for test in dict.fromkeys(further) if test not in mirrors]
 

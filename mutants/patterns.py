@@ -40,7 +40,7 @@ class Change:
 
     @property
     def room(self) -> str:
-        """`pcqr/privacy/entropy.py` and `pcqr/privacy/accounting/basic.py` are of the rooms entropy and accounting."""
+        """Return the folder of `pcqr` that the changed file is in."""
         return self.path.split("/")[1].removesuffix(".py")
 
     def applied_to(self, source: bytes) -> bytes:

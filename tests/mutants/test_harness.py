@@ -108,10 +108,14 @@ from mutants import judging, runner
 from mutants.patterns import Change
 runner.SLOW_TO_IMPORT = ("pytest",)
 judging.COPIES = Path(sys.argv[1])
-judging.tests_for = lambda path: (["tests/mechanisms/test_votes.py" if "votes" in path else
-"tests/privacy/test_unit.py"], []) sources = {path: (runner.SOURCES / path).read_bytes() for path in
-("pcqr/mechanisms/stability.py",
-"pcqr/privacy/unit.py")} votes, unit = sources
+judging.tests_for = lambda path: (
+    ["tests/mechanisms/test_votes.py" if "stability" in path else "tests/privacy/test_unit.py"],
+    [],
+)
+sources = {
+    path: (runner.SOURCES / path).read_bytes() for path in ("pcqr/mechanisms/stability.py", "pcqr/privacy/unit.py")
+}
+votes, unit = sources
 changes = [
     Change(path, "", "", 1, sources[path].index(old.encode()), old, new)
     for path, old, new in (
@@ -152,12 +156,12 @@ def test_a_bad_change_is_caught_a_harmless_one_is_not_and_both_are_taken_back(tm
 
 
 def test_the_table_counts_and_lists_survivors() -> None:
-    made = [Change(f"pcqr/{room}/a.py", "", "sign", 1, 0, "a", "b") for room in ("noise", "entropy", "mechanisms")]
+    made = [Change(f"pcqr/{room}/a.py", "", "sign", 1, 0, "a", "b") for room in ("privacy", "data", "mechanisms")]
     caught, harmless, alive = (replace(each, new=new) for each, new in zip([made[0], *made[:2]], "cde", strict=True))
     stored = {each.name: report.Result("t" if each == caught else None, None) for each in (caught, harmless, alive)}
     explanations = Explanations({}, {harmless.name: "Harmless."}, ())
     text = report.table([caught, harmless, alive, made[2]], stored, explanations)
-    assert "| noise | 1 | 1 | 0 | 1 |" in text
+    assert "| privacy | 1 | 1 | 0 | 1 |" in text
     assert "| **all** | 2 | 1 | 1 | 1 |" in text
     assert "1 of 2 changes were caught (50.0 %)" in text
     assert "Harmless." in text
