@@ -32,8 +32,7 @@ from benchmarks.accuracy import show, wide_console, write_json
 from pcqr.audit.broken import BROKEN, Bug, exact_case
 from pcqr.audit.exact import verify
 from pcqr.audit.report import FAST, LEVEL, make_report
-from pcqr.audit.statistical import Subject, Submit, audit, processes
-from pcqr.audit.statistical.runs import shipped_subjects
+from pcqr.audit.statistical import Subject, Submit, audit, processes, shipped_subjects
 from pcqr.plotting.pictures import Line, lines_of
 from pcqr.plotting.pictures import draw_audit as draw
 

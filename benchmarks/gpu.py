@@ -239,7 +239,7 @@ class Inputs:
 
 
 def on_the_cpu(inputs: Inputs) -> dict[str, Any]:
-    from pcqr.hypotheses.learners.descent import Planes  # noqa: PLC0415
+    from pcqr.hypotheses.descent import Planes  # noqa: PLC0415
     from pcqr.hypotheses.trees.committee import TreeCommittee  # noqa: PLC0415
     from pcqr.privacy.entropy import SystemEntropy  # noqa: PLC0415
     from pcqr.privacy.noise import discrete_gaussians  # noqa: PLC0415

@@ -38,8 +38,15 @@ from pcqr.advice.question import Question
 from pcqr.advice.solving import solve
 from pcqr.hypotheses import Intervals, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
-from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided
-from pcqr.mechanisms.sparse_vector.one_sided import Floats, Integers, cover, smallest_excess
+from pcqr.mechanisms.sparse_vector import (
+    Floats,
+    Integers,
+    PaperSparseVector,
+    RenyiSparseVector,
+    best_one_sided,
+    cover,
+    smallest_excess,
+)
 from pcqr.planner import paper
 from pcqr.planner.certificate import VcClass
 from pcqr.planner.certified import fewest_records, rounded_up

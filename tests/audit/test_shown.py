@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcqr.audit.exact.laws import in_full
+from pcqr.audit.exact.events import in_full
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 
 

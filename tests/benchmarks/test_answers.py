@@ -12,8 +12,7 @@ import pytest
 from benchmarks import answers
 from benchmarks.answers import CASES, Answers, Asked, Results, Sizes, draw, in_units
 from pcqr.data.records import InMemory
-from pcqr.hypotheses.committees import trained
-from pcqr.hypotheses.committees.training import Members
+from pcqr.hypotheses.committees import Members, trained
 
 ROOT = Path(__file__).parents[2]
 TINY = Sizes(

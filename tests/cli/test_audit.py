@@ -16,8 +16,7 @@ from pcqr.audit import report
 from pcqr.audit.broken import BROKEN
 from pcqr.audit.exact import Case, Finding, Witness, shipped_cases, verify
 from pcqr.audit.report import FAST, Report, Row, make_report, tightest
-from pcqr.audit.statistical import Audited, Event
-from pcqr.audit.statistical.runs import shipped_subjects
+from pcqr.audit.statistical import Audited, Event, shipped_subjects
 from pcqr.cli import audit
 from pcqr.cli.main import app
 from pcqr.privacy.guarantee import Guarantee

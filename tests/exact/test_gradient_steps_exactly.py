@@ -1,7 +1,7 @@
 """The linear classifier's privacy, exactly: Rényi divergences and (ε, δ) of whole steps, one and two.
 
 A step's law is that of the code's own integer sum plus independent discrete Gaussians, whose law is written down in
-`pcqr.audit.exact.laws`. Feature maps are small, and M is such that the bound 2M is attained, or nearly.
+`pcqr.audit.exact.events`. Feature maps are small, and M is such that the bound 2M is attained, or nearly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pcqr.audit.exact.laws import NoiseLaw
+from pcqr.audit.exact.events import NoiseLaw
 from pcqr.data.records import InMemory
 from pcqr.data.records.feature_map import FeatureMap
 from pcqr.data.records.gradient_sums import GradientSums, on_grid

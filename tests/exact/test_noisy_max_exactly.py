@@ -22,7 +22,7 @@ from pcqr.hypotheses import Thresholds
 from pcqr.mechanisms import noisy_max as mechanism
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.privacy.accounting import BoundedRangeEvent, ConcentratedEvent, Event, PureEvent, Repeated, compose
-from pcqr.privacy.accounting.fine_gaussian import unit_steps_epsilon
+from pcqr.privacy.accounting.gaussian import unit_steps_epsilon
 from pcqr.privacy.accounting.renyi import divergence
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.releases.noisy_max.plan import NoisyMaxStage

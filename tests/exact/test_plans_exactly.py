@@ -18,7 +18,7 @@ from scipy.signal import fftconvolve
 from scipy.stats import norm
 
 from pcqr.privacy.accounting import BoundedRangeEvent, Composed, Event, NoisySumsEvent, OneOf, PureEvent
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
+from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon
 from pcqr.privacy.composition import account_for
 
 Floats = NDArray[np.float64]

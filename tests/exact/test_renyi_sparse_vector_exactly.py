@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import nbinom
 from support.exact import Floats, Query, SparseVectorLaw, best_adversary, gaussian_support, tail_and_head
 
-from pcqr.mechanisms.sparse_vector import RenyiSparseVector
-from pcqr.mechanisms.sparse_vector.renyi import normal_tail
+from pcqr.mechanisms.sparse_vector import RenyiSparseVector, normal_tail
 
 SMALL = RenyiSparseVector(threshold=4, threshold_scale=1.5, query_scale=1.2, head_start=0, unstable=2, slack=1e-3)
 MANY = RenyiSparseVector.calibrate(1.0, 1e-6, 40, 1000, 0.01)

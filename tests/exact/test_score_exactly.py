@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from pcqr.audit.exact.cases.tables import MODEL, NO_CLASS, Table, all_neighbours
-from pcqr.audit.exact.laws import NoiseLaw
+from pcqr.audit.exact.events import NoiseLaw
 from pcqr.audit.exact.tape import NoisyInteger, Tape, _parts, intercepted
 from pcqr.mechanisms import NoisyHistogram
-from pcqr.models.score import Bins
-from pcqr.models.scoring import noisy_histogram
+from pcqr.models.scoring import Bins, noisy_histogram
 
 UNIVERSE = tuple((x, label) for x in (0.0, 1.0) for label in range(NO_CLASS + 1))
 SCALES = (0.3, 1.0, 4.0, 40.0)

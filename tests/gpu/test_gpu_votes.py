@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcqr.hypotheses.learners.descent import Planes
+from pcqr.hypotheses.descent import Planes
 from pcqr.hypotheses.trees.committee import TreeCommittee
 
 pytest.importorskip("torch", reason="torch is not installed: pip install pcqr[gpu]")

@@ -10,7 +10,7 @@ import pytest
 from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.committees.training import Constant as FixedVote
+from pcqr.hypotheses.committees import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.stumps import Stump

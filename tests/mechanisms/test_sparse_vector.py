@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 from support.releases import Forbidden
 
 from pcqr.errors import ParameterError
+from pcqr.mechanisms import sparse_vector
 from pcqr.mechanisms.sparse_vector import (
     OneSidedSparseVector,
     PaperSparseVector,
     RenyiSparseVector,
     RunningSparseVector,
     SparseVector,
-    one_sided,
-    paper,
-    renyi,
 )
 from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
 
@@ -45,9 +43,9 @@ def scripted(values: dict[float, Sequence[int]]) -> Callable[[float, object], in
 def test_one_sided_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     for rho, *noise in itertools.product(range(-4, 5), range(4), (0, 5)):
         for distances in itertools.product(range(8), (2, 6)):
-            monkeypatch.setattr(one_sided, "discrete_laplace", scripted({2.0: [rho]}))
-            monkeypatch.setattr(one_sided, "geometric", scripted({5.0: noise}))
-            run = ONE_SIDED.start(SystemEntropy())
+            monkeypatch.setattr(sparse_vector, "discrete_laplace", scripted({2.0: [rho]}))
+            monkeypatch.setattr(sparse_vector, "geometric", scripted({5.0: noise}))
+            run = RunningSparseVector(ONE_SIDED, SystemEntropy())
             expected = [d - g > 3 + rho for d, g in zip(distances, noise, strict=True)]
             assert [run.is_stable(d) for d in distances] == expected
             assert run.unstable_remaining == 2 - expected.count(False)
@@ -56,9 +54,9 @@ def test_one_sided_rule(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_renyi_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     for rho, *noise in itertools.product(range(-4, 5), range(6), (0, 5)):
         for distances in itertools.product(range(8), (2, 6)):
-            monkeypatch.setattr(renyi, "discrete_gaussian", scripted({2.0: [rho]}))
-            monkeypatch.setattr(renyi, "sech_squared", scripted({5.0: noise}))
-            run = RENYI.start(SystemEntropy())
+            monkeypatch.setattr(sparse_vector, "discrete_gaussian", scripted({2.0: [rho]}))
+            monkeypatch.setattr(sparse_vector, "sech_squared", scripted({5.0: noise}))
+            run = RunningSparseVector(RENYI, SystemEntropy())
             expected = [d - max(0, g - 2) > 3 + rho for d, g in zip(distances, noise, strict=True)]
             assert [run.is_stable(d) for d in distances] == expected
             assert run.unstable_remaining == 2 - expected.count(False)
@@ -68,8 +66,8 @@ def test_paper_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     distances = (4, 0, 7)
     for thresholds in itertools.product((-4, 0, 5), repeat=3):
         for noise in itertools.product((-3, 0, 4), repeat=3):
-            monkeypatch.setattr(paper, "discrete_laplace", scripted({2.0: [*thresholds, 0], 4.0: noise}))
-            run = replace(PAPER, unstable=3).start(SystemEntropy())
+            monkeypatch.setattr(sparse_vector, "discrete_laplace", scripted({2.0: [*thresholds, 0], 4.0: noise}))
+            run = RunningSparseVector(replace(PAPER, unstable=3), SystemEntropy())
             answers: list[bool] = []
             for d, v in zip(distances, noise, strict=True):
                 epoch = answers.count(False)
@@ -87,8 +85,8 @@ def test_a_threshold_whose_redraw_is_broken_off_is_never_used_again(monkeypatch:
             raise found
         return found
 
-    monkeypatch.setattr(paper, "discrete_laplace", noise)
-    run = replace(PAPER, unstable=3).start(SystemEntropy())
+    monkeypatch.setattr(sparse_vector, "discrete_laplace", noise)
+    run = RunningSparseVector(replace(PAPER, unstable=3), SystemEntropy())
     assert not run.is_stable(0)
     assert (run.unstable_remaining, run.queries_remaining) == (2, 4)
     for error, left in ((KeyboardInterrupt, 3), (MemoryError, 2)):
@@ -114,7 +112,7 @@ def test_a_test_in_the_middle_of_another_is_refused(parameters: SparseVector) ->
                     run.is_stable(-(10**6))
 
     entropy = Interrupted()
-    run = replace(parameters, unstable=1).start(entropy)
+    run = RunningSparseVector(replace(parameters, unstable=1), entropy)
     entropy.asks = True
     assert not run.is_stable(-(10**6))
     assert not entropy.asks
@@ -122,8 +120,8 @@ def test_a_test_in_the_middle_of_another_is_refused(parameters: SparseVector) ->
 
 
 def test_a_test_that_is_broken_off_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = PAPER.start(SystemEntropy())
-    monkeypatch.setattr(paper, "discrete_laplace", Mock(side_effect=[KeyboardInterrupt, 0]))
+    run = RunningSparseVector(PAPER, SystemEntropy())
+    monkeypatch.setattr(sparse_vector, "discrete_laplace", Mock(side_effect=[KeyboardInterrupt, 0]))
     with pytest.raises(KeyboardInterrupt):
         run.is_stable(0)
     assert run.is_stable(10**6)
@@ -132,7 +130,7 @@ def test_a_test_that_is_broken_off_keeps_nobody_out(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("parameters", [ONE_SIDED, RENYI, PAPER], ids=["one-sided", "renyi", "paper"])
 def test_a_run_goes_on_with_its_thresholds_and_what_is_left(parameters: SparseVector) -> None:
     """Those of later epochs are drawn ahead, once; a run that goes on draws none."""
-    run = parameters.start(SeededEntropy(1))
+    run = RunningSparseVector(parameters, SeededEntropy(1))
     assert not run.is_stable(-(10**6))
     drawn = run.thresholds()
     assert run.thresholds() == drawn
@@ -148,7 +146,7 @@ def test_a_run_goes_on_with_its_thresholds_and_what_is_left(parameters: SparseVe
 
 @pytest.mark.parametrize("parameters", [ONE_SIDED, RENYI, PAPER], ids=["one-sided", "renyi", "paper"])
 def test_it_halts_after_its_unstable_answers_and_not_one_later(parameters: SparseVector) -> None:
-    run = parameters.start(SeededEntropy(1))
+    run = RunningSparseVector(parameters, SeededEntropy(1))
     assert [run.is_stable(-(10**6)) for _ in range(2)] == [False, False]
     assert run.unstable_remaining == 0
     assert run.is_exhausted
@@ -158,10 +156,10 @@ def test_it_halts_after_its_unstable_answers_and_not_one_later(parameters: Spars
 
 def test_stable_answers_are_free_without_limit_when_calibrated_and_counted_in_the_papers_form() -> None:
     for parameters in (ONE_SIDED, RENYI):
-        run = parameters.start(SystemEntropy())
+        run = RunningSparseVector(parameters, SystemEntropy())
         assert all(run.is_stable(10**6) for _ in range(50))
         assert run.unstable_remaining == 2
-    run = PAPER.start(SystemEntropy())
+    run = RunningSparseVector(PAPER, SystemEntropy())
     assert all(run.is_stable(10**6) for _ in range(5))
     assert (run.unstable_remaining, run.queries_remaining, run.is_exhausted) == (2, 0, True)
     with pytest.raises(RuntimeError, match="halted"):
@@ -170,10 +168,9 @@ def test_stable_answers_are_free_without_limit_when_calibrated_and_counted_in_th
 
 @pytest.mark.parametrize("parameters", [ONE_SIDED, RENYI, PAPER], ids=["one-sided", "renyi", "paper"])
 def test_the_noisy_threshold_is_not_shown(parameters: SparseVector, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (one_sided, paper):
-        monkeypatch.setattr(module, "discrete_laplace", lambda *_: 987654)
-    monkeypatch.setattr(renyi, "discrete_gaussian", lambda *_: 987654)
-    run = parameters.start(SystemEntropy())
+    for noise in ("discrete_laplace", "discrete_gaussian"):
+        monkeypatch.setattr(sparse_vector, noise, lambda *_: 987654)
+    run = RunningSparseVector(parameters, SystemEntropy())
     assert str(987657) not in repr(run) + str(run)
 
 
@@ -230,7 +227,7 @@ def test_the_papers_query_noise_has_twice_the_scale_and_must_fit_too(monkeypatch
         asked.append(scale)
         return 0
 
-    monkeypatch.setattr(paper, "discrete_laplace", watched)
+    monkeypatch.setattr(sparse_vector, "discrete_laplace", watched)
     PAPER.query_noise(SystemEntropy())
     PAPER.threshold_noise(SystemEntropy())
     assert asked == [4.0, 2.0]

@@ -19,8 +19,9 @@ from pcqr.mechanisms.sparse_vector import (
     RenyiSparseVector,
     best_one_sided,
     calibrated_sparse_vector,
+    smaller_excess,
+    smallest_excess,
 )
-from pcqr.mechanisms.sparse_vector.one_sided import smaller_excess, smallest_excess
 
 
 @given(
@@ -119,7 +120,6 @@ def test_at_large_scales_the_margin_suffices_and_is_hardly_larger(scale: float) 
         margin = parameters.margin_needed(100, 0.05)
         assert chance_of_any_failure(parameters, margin, 100) <= 0.05
         assert chance_of_any_failure(parameters, math.floor(0.99 * margin), 100) > 0.05
-        assert parameters.threshold_reach(0.05) == pytest.approx(smallest_reach(parameters, 0.05), rel=0.02)
 
 
 @pytest.mark.parametrize("scale", [0.3, 90.0, 900.0])
@@ -134,24 +134,11 @@ def test_the_cover_of_the_threshold_noise_is_never_below_its_law(scale: float) -
         assert cover.sum() < 1.02
 
 
-def smallest_reach(parameters: CalibratedSparseVector, failure: float) -> int:
-    z, mass, _ = laws(parameters)
-    above = mass[::-1].cumsum()[::-1]
-    return int(z[above <= failure][0]) - 1
-
-
-@pytest.mark.parametrize("failure", [1e-6, 0.03, 0.4999, 0.7, 0.999])
-@pytest.mark.parametrize("parameters", CALIBRATED, ids=lambda parameters: type(parameters).__name__)
-def test_the_reach_of_the_threshold(parameters: CalibratedSparseVector, failure: float) -> None:
-    assert parameters.threshold_reach(failure) == smallest_reach(parameters, failure)
-
-
 @pytest.mark.parametrize("parameters", CALIBRATED, ids=lambda parameters: type(parameters).__name__)
 def test_the_chance_that_a_query_fails(parameters: CalibratedSparseVector) -> None:
     excess = np.arange(-5, 60)
     expected = laws(parameters)[2](excess)
-    np.testing.assert_allclose([parameters.query_failure(int(t)) for t in excess], expected, rtol=1e-12)
-    assert parameters.query_failure(0) == parameters.query_failure(-3) == 1.0
+    np.testing.assert_allclose(parameters.query_failures(excess), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -218,12 +205,6 @@ def test_bad_margin(queries: int, failure: float, name: str) -> None:
         CALIBRATED[0].margin_needed(queries, failure)
     with pytest.raises(ParameterError, match=f"^{name} must be"):
         CALIBRATED[2].margin_needed(queries, failure)
-
-
-def test_bad_reach() -> None:
-    for parameters in CALIBRATED:
-        with pytest.raises(ParameterError, match=r"^failure must be"):
-            parameters.threshold_reach(0.0)
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "unstable", "queries"), [(0.5, 1e-6, 1, 1), (0.3, 0.01, 7, 900)])

@@ -13,7 +13,7 @@ from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.models import PublishedModel
-from pcqr.models.possible import without_impossible
+from pcqr.models.trees import without_impossible
 
 SCHEMA = Schema(
     (

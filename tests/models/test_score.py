@@ -20,7 +20,7 @@ from pcqr.hypotheses import DecisionTree, Thresholds
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms import NoisyHistogram
 from pcqr.models import Estimate, PrivateScore, PublishedModel
-from pcqr.models.score import BINS, Bins, Intervals
+from pcqr.models.scoring import BINS, Bins, Intervals
 
 Q = 2.1
 NOISE = NoisyHistogram.calibrate(1.0)

@@ -32,8 +32,7 @@ from pcqr.data.schema import Column
 from pcqr.errors import AccountExhausted
 from pcqr.hypotheses import DecisionTree, DecisionTrees, Stumps, Thresholds
 from pcqr.models import PrivateScore, PublishedModel
-from pcqr.models.score import Bins
-from pcqr.models.scoring import Scoring
+from pcqr.models.scoring import Bins, Scoring
 from pcqr.privacy.unit import USER
 from pcqr.release import Account
 

@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from pcqr.hypotheses import Finite, Intervals, Stumps, Thresholds
 from pcqr.hypotheses.base import Combinatorics
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.mechanisms.sparse_vector import CalibratedSparseVector, OneSidedSparseVector, PaperSparseVector
+from pcqr.mechanisms.sparse_vector import (
+    CalibratedSparseVector,
+    OneSidedSparseVector,
+    PaperSparseVector,
+    RunningSparseVector,
+)
 from pcqr.planner import expectation as model
 from pcqr.planner.expectation import expected_run, modelled_run, predicted_run
 from pcqr.planner.search import sparse_vectors
@@ -34,7 +39,7 @@ def test_the_modelled_run_is_the_average_of_simulated_ones(vector: CalibratedSpa
     theta = Intervals().boundaries / (2.0 * records)
     unstable = unanswered = asked = 0
     for _ in range(runs):
-        running = vector.start(entropy)
+        running = RunningSparseVector(vector, entropy)
         depth = rng.random(queries) / 2.0  # at most ½ from a boundary, whichever side
         votes = (teachers - 1) // 2 - 0.5 * teachers * np.exp(-depth / theta)
         for distance in np.floor(np.maximum(votes, 0.0)):

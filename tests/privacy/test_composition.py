@@ -29,8 +29,7 @@ from pcqr.privacy.accounting import (
     compose,
 )
 from pcqr.privacy.accounting.compose import Choice
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
-from pcqr.privacy.accounting.gaussian import gaussian_delta
+from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon, gaussian_delta
 from pcqr.privacy.composition import Branch, Context, Sequence, Stage, account, account_for, parts_of
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.releases.classifier.plan import LARGEST_TERM, ComparisonStage, LinearStage

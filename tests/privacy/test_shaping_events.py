@@ -20,8 +20,7 @@ from pcqr.privacy.accounting import (
     ShapingEvent,
     compose,
 )
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
-from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE, gaussian_delta
+from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE, fine_gaussian_epsilon, gaussian_delta
 from pcqr.privacy.composition import account_for, zcdp
 from pcqr.privacy.guarantee import Guarantee
 

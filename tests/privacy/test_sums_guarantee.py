@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pcqr.privacy.accounting import BoundedRangeEvent, Composed, Event, NoisySumsEvent, PureEvent
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
-from pcqr.privacy.accounting.gaussian import gaussian_delta
+from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon, gaussian_delta
 from pcqr.privacy.composition import account_for
 from pcqr.privacy.guarantee import Guarantee
 

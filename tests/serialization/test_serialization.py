@@ -23,10 +23,10 @@ from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.data.records.vectors import PredicateVectors
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis
+from pcqr.hypotheses.estimators import Fitted
 from pcqr.hypotheses.finite import Finite, Member
+from pcqr.hypotheses.growth import OneTeacher
 from pcqr.hypotheses.intervals import Interval, Intervals
-from pcqr.hypotheses.learners.estimators import Fitted
-from pcqr.hypotheses.learners.growth import OneTeacher
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees.tree import DecisionTree
 from pcqr.privacy.composition import Stage

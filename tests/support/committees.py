@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pcqr.data.records import InMemory, Records
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.hypotheses.committees import Committee, committee_from_arrays
-from pcqr.hypotheses.committees.training import Members, train_one
+from pcqr.hypotheses.committees import Committee, Members, committee_from_arrays, train_one
 from pcqr.privacy.entropy import SeededEntropy
 from support.line import EXTREME_VALUES
 

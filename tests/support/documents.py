@@ -20,7 +20,7 @@ from pcqr.data.records.directions import LARGEST_COORDINATE, Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.data.records.vectors import LARGEST_ENTRY, ColumnVectors, PredicateVectors
-from pcqr.hypotheses.committees.training import Constant as FixedVote
+from pcqr.hypotheses.committees import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace
 from pcqr.hypotheses.intervals import Interval

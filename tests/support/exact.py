@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.audit.exact import hockey_stick, largest_log_ratio
-from pcqr.audit.exact.sparse_vector import Query, SparseVectorLaw, best_adversary
+from support.sparse_vector_law import Query, SparseVectorLaw, best_adversary
 
 __all__ = [
     "Floats",

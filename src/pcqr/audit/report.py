@@ -10,8 +10,7 @@ from typing import Any, Literal
 
 from pcqr.audit.broken import BROKEN, Bug, exact_case
 from pcqr.audit.exact import Case, Finding, Session, shipped_cases, verify
-from pcqr.audit.statistical import Audited, Subject, Submit, audit, here
-from pcqr.audit.statistical.runs import shipped_subjects
+from pcqr.audit.statistical import Audited, Subject, Submit, audit, here, shipped_subjects
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee
 

@@ -33,8 +33,7 @@ from pcqr.files import check_output, write_whole
 from pcqr.models import PublishedModel
 from pcqr.models.card import guarantee_in_words
 from pcqr.models.kind import ScoredKind
-from pcqr.models.score import ASSUMPTIONS, PrivateScore
-from pcqr.models.scoring import Scoring
+from pcqr.models.scoring import ASSUMPTIONS, PrivateScore, Scoring
 from pcqr.privacy.guarantee import rounded_text
 from pcqr.releases.protocol.answers import counted
 from pcqr.releases.words import guarantee_facts, promise

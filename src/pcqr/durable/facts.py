@@ -22,7 +22,7 @@ from pcqr.durable.ledger import Entry as Kept
 from pcqr.durable.ledger import Transaction
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
-from pcqr.hypotheses.learners.estimators import is_estimator, restored, written
+from pcqr.hypotheses.estimators import is_estimator, restored, written
 from pcqr.privacy.entropy import Entropy, SeededEntropy, SystemEntropy
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Entry

@@ -22,7 +22,7 @@ from pcqr.compiled import compiled
 from pcqr.data.records.arrays import Labels
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points, as_points, check_label
-from pcqr.hypotheses.committees.training import Arrays, Committee, TeachesInBulk, of_width, train_one_by_one
+from pcqr.hypotheses.committees import Arrays, Committee, TeachesInBulk, of_width, train_one_by_one
 from pcqr.hypotheses.cuts import IntArray, log_weights
 from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser
 

@@ -15,7 +15,7 @@ from pcqr.compiled import compiled
 from pcqr.data.records.arrays import Points
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, as_points
-from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, TeachesInBulk, of_width, train_one_by_one
+from pcqr.hypotheses.committees import Arrays, Committee, IntArray, TeachesInBulk, of_width, train_one_by_one
 from pcqr.hypotheses.cuts import log_weights, midpoint_cuts
 from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser
 

@@ -13,7 +13,7 @@ from pcqr.checks import check_integer
 from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
-from pcqr.hypotheses.committees.training import Arrays, PartGroups, TeachesBorders
+from pcqr.hypotheses.committees import Arrays, PartGroups, TeachesBorders
 from pcqr.hypotheses.cuts import Groups, IntArray, cell_counts, group_counts, log_weights
 from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser, FloatArray
 

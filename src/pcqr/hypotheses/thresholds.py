@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from pcqr.compiled import compiled
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points, as_points
-from pcqr.hypotheses.committees.training import Arrays, PartGroups, TeachesBorders
+from pcqr.hypotheses.committees import Arrays, PartGroups, TeachesBorders
 from pcqr.hypotheses.cuts import Groups, IntArray, group_counts, log_weights
 from pcqr.privacy.noise import UNIT_ROUNDOFF, Chooser
 

@@ -2,10 +2,10 @@
 
 from pcqr.models.importance import Importance, Importances, importances
 from pcqr.models.kind import with_prior
+from pcqr.models.kinds import in_words
 from pcqr.models.provenance import Provenance
 from pcqr.models.published import PublishedModel
-from pcqr.models.score import Estimate, PrivateScore
-from pcqr.models.words import in_words
+from pcqr.models.scoring import Estimate, PrivateScore
 
 __all__ = [
     "Estimate",

@@ -16,9 +16,9 @@ from pcqr.data.records.predicates import Predicate
 from pcqr.data.records.vectors import PredicateVectors
 from pcqr.data.schema import Column, Schema
 from pcqr.errors import ParameterError
+from pcqr.hypotheses import name_of
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.hypotheses.naming import name_of
 from pcqr.models.linear import asked_of_columns
 from pcqr.models.provenance import Provenance
 from pcqr.privacy.composition import Context, Sequence, parts_of

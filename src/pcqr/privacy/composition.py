@@ -28,8 +28,7 @@ from pcqr.privacy.accounting import (
     ShapingEvent,
     compose,
 )
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
-from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE
+from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE, fine_gaussian_epsilon
 from pcqr.privacy.guarantee import Guarantee, rounded_up
 from pcqr.serialization import Document
 

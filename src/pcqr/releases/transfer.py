@@ -21,7 +21,7 @@ from pcqr.data.schema.reading import number_of
 from pcqr.data.schema.table import unescaped
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Points
-from pcqr.hypotheses.learners.estimators import is_estimator
+from pcqr.hypotheses.estimators import is_estimator
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.release import open as open_kept
 from pcqr.releases.base.answering import Release

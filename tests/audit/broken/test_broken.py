@@ -11,8 +11,7 @@ from types import ModuleType
 import pytest
 
 from pcqr.audit.broken import BROKEN, Bug, exact_case
-from pcqr.audit.broken.sparse_vectors import opposed
-from pcqr.audit.broken.votes import fingerprint
+from pcqr.audit.broken.votes import fingerprint, opposed
 from pcqr.audit.exact import Finding, verify
 from pcqr.audit.exact.cases.classifiers import Published, context_of
 from pcqr.audit.statistical import Subject, audit

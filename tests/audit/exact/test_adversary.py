@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import sampler_law
 from support.exact import Profile, mixture
+from support.sparse_vector_law import SparseVectorLaw
 
 from pcqr.audit.exact import Game, Session, conversations, hockey_stick, law_of
 from pcqr.audit.exact.adversary import Conversations, History
 from pcqr.audit.exact.cases.mechanisms import ONE_SIDED, QUERIES, VotesSession
 from pcqr.audit.exact.cases.tables import Table
-from pcqr.audit.exact.sparse_vector import SparseVectorLaw
 from pcqr.audit.exact.tape import OneOrder
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.stability import distance_to_instability, plurality

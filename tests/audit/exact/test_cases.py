@@ -12,8 +12,8 @@ from support.frozen import audited, differences, frozen
 from pcqr.audit.exact import Case, shipped_cases, verify
 from pcqr.audit.exact.cases.mechanisms import mechanism_cases
 from pcqr.audit.exact.cases.publication import KINDS, poll_case
+from pcqr.hypotheses import committees as kinds
 from pcqr.hypotheses.committees import trained
-from pcqr.hypotheses.committees import training as kinds
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.releases.subsample.run import Teachers
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.audit.exact import curve, epsilon_at, hockey_stick, largest_log_ratio
-from pcqr.audit.exact.laws import smallest_epsilon
+from pcqr.audit.exact.events import smallest_epsilon
 
 HALF = {"heads": 0.5, "tails": 0.5}
 BIASED = {"heads": 0.75, "tails": 0.25}

@@ -31,7 +31,7 @@ from pcqr.audit.exact.cases.classifiers import (
 )
 from pcqr.audit.exact.cases.tables import Pairs, Table, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase, DrawnGame, Path
-from pcqr.audit.exact.laws import NoiseLaw
+from pcqr.audit.exact.events import NoiseLaw
 from pcqr.privacy.accounting import BoundedRangeEvent, Composed
 from pcqr.privacy.composition import account, account_for, parts_of
 from pcqr.privacy.entropy import Entropy, SeededEntropy

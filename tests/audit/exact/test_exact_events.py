@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact import geometric_at_least, laplace_at_least, laplace_support
 
-from pcqr.audit.exact.events import Above, Unverifiable, measure, probability
-from pcqr.audit.exact.laws import LAWS, Measure, NoiseLaw
+from pcqr.audit.exact.events import LAWS, Above, Measure, NoiseLaw, Unverifiable, measure, probability
 
 SCALES = [0.3, 2.0, 11.0]
 TINY = {name: NoiseLaw(name, 0.02) for name in LAWS}

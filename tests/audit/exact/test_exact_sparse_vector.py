@@ -8,11 +8,17 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from support.sparse_vector_law import Query, SparseVectorLaw, best_adversary
 
 from pcqr.audit.exact import law_of, verify
 from pcqr.audit.exact.cases.mechanisms import Distances, around_the_threshold, many_stable_ones, sparse_vector_case
-from pcqr.audit.exact.sparse_vector import Query, SparseVectorLaw, best_adversary
-from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector, SparseVector
+from pcqr.mechanisms.sparse_vector import (
+    OneSidedSparseVector,
+    PaperSparseVector,
+    RenyiSparseVector,
+    RunningSparseVector,
+    SparseVector,
+)
 from pcqr.privacy.entropy import Entropy
 
 FIGURES = OneSidedSparseVector(threshold=10, threshold_scale=1 / 0.5, query_scale=1 / 0.25, unstable=1)
@@ -24,7 +30,7 @@ FORMS: list[SparseVector] = [
 
 
 def answers(parameters: SparseVector, distances: Sequence[int], entropy: Entropy) -> tuple[bool, ...]:
-    running = parameters.start(entropy)
+    running = RunningSparseVector(parameters, entropy)
     said: list[bool] = []
     for distance in distances:
         if running.is_exhausted:

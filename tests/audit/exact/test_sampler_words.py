@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.noise import borders, exponential
 
 from pcqr.audit.exact import Unverifiable
-from pcqr.audit.exact.words import Attempts, Fate, Outcome, Words, stretches
+from pcqr.audit.exact.samplers import Attempts, Fate, Outcome, Words, stretches
 from pcqr.privacy import noise
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.noise.laws import GAUSSIAN, GEOMETRIC, blocks

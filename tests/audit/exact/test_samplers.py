@@ -118,10 +118,10 @@ def test_minus_zero_counted_as_zero_is_refuted(monkeypatch: pytest.MonkeyPatch) 
     assert refuted("discrete_laplace", 1.0) == pytest.approx(1.0 + math.log(2.0), abs=1e-9), "P(0) is doubled"
 
 
-@pytest.mark.parametrize("changed", ["slopes", "keeps"])
+@pytest.mark.parametrize("changed", ["gradients", "keeps"])
 def test_a_verdict_that_is_off_is_refuted(changed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = blocks(GAUSSIAN, 64.0)
-    by = {"slopes": -(2**34), "keeps": 2**50}[changed]
+    by = {"gradients": -(2**34), "keeps": 2**50}[changed]
     monkeypatch.setattr(laws, "blocks", lambda *_: patched(table, **{changed: moved(getattr(table, changed), 70, by)}))
     assert refuted("discrete_gaussian", 64.0) >= 0.0
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcqr.audit.exact import Unverifiable, verify
-from pcqr.audit.exact.laws import NoiseLaw
+from pcqr.audit.exact.events import NoiseLaw
 from pcqr.audit.exact.sums import HalfSpace, NoisySum, Shown, SumCase, SumGame, SumLaw, Vector, game_of
 from pcqr.privacy.accounting import DiscreteGaussianEvent
 from pcqr.privacy.accounting.renyi import divergence

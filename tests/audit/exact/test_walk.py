@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pcqr.audit.exact import Unverifiable, law_of
-from pcqr.audit.exact.laws import LAWS
+from pcqr.audit.exact.events import LAWS
 from pcqr.audit.exact.tape import OneOrder, Tape, intercepted
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.thresholds import Threshold, Thresholds

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from pcqr.audit.statistical import Subject, audit, observe, processes
-from pcqr.audit.statistical.runs import shipped_subjects
+from pcqr.audit.broken.votes import VOTE_BUGS
+from pcqr.audit.statistical import Subject, audit, observe, processes, shipped_subjects
 from pcqr.errors import ParameterError
 from pcqr.privacy.entropy import Entropy, SystemEntropy
 from pcqr.privacy.guarantee import Guarantee
@@ -72,11 +72,10 @@ def test_an_exception_is_an_outcome_with_its_text() -> None:
 
 
 def test_several_processes_count_every_run_once() -> None:
+    subject = VOTE_BUGS[0].broken  # of the library: another process must find its class
     heard: list[int] = []
     with processes(2) as submit:
-        first, second = audit(
-            [response(1.0), response(1.0)], runs=1001, level=LEVEL, submit=submit, advance=heard.append
-        )
+        first, second = audit([subject, subject], runs=1001, level=LEVEL, submit=submit, advance=heard.append)
     assert first.runs == second.runs == 1000, "two halves of 500"
     assert sum(heard) == 2 * 2 * 1000
     assert first.hits != 0

@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.audit.statistical.runs import Event, best_event, least_epsilon
+from pcqr.audit.statistical import Event, best_event, least_epsilon
 
 
 def test_the_telling_outcomes_are_chosen_in_either_direction() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from pcqr.audit.statistical.runs import largest_probability, least_epsilon, least_probability
+from pcqr.audit.statistical import largest_probability, least_epsilon, least_probability
 
 
 @pytest.mark.parametrize("runs", [10, 300])

@@ -18,8 +18,7 @@ from pcqr.data.schema import Column, Schema
 from pcqr.errors import DataError
 from pcqr.hypotheses import Intervals, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.committees import committee_from_arrays, trained
-from pcqr.hypotheses.committees.training import Borders, Members
+from pcqr.hypotheses.committees import Borders, Members, committee_from_arrays, trained
 
 ON_THE_LINE: tuple[HypothesisClass, ...] = (
     *(Thresholds(), Thresholds("both"), Intervals()),

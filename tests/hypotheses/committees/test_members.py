@@ -10,8 +10,7 @@ from support.committees import assert_same_votes, kept_and_read
 
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Hypothesis, Labels
-from pcqr.hypotheses.committees import committee_from_arrays
-from pcqr.hypotheses.committees.training import Constant, Members
+from pcqr.hypotheses.committees import Constant, Members, committee_from_arrays
 from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.thresholds import Threshold
 

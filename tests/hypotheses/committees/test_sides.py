@@ -15,8 +15,7 @@ from support.committees import NUMBERS, Parts, assert_same_votes, by_loop, kept_
 from pcqr.data.records import InMemory
 from pcqr.errors import DataError
 from pcqr.hypotheses import Halfspaces, Hypothesis, halfspaces
-from pcqr.hypotheses.committees import committee_from_arrays, trained
-from pcqr.hypotheses.committees.training import Members
+from pcqr.hypotheses.committees import Members, committee_from_arrays, trained
 from pcqr.hypotheses.halfspaces import LINE, Constant, Sides
 
 

@@ -14,8 +14,7 @@ from support.committees import assert_same_votes, by_loop, partition, queries
 from pcqr.data.records import InMemory
 from pcqr.hypotheses import DecisionTrees, Finite, Halfspaces, Intervals, Rectangles, Stumps, Thresholds
 from pcqr.hypotheses.base import Labels, Points
-from pcqr.hypotheses.committees import trained
-from pcqr.hypotheses.committees.training import Arrays, Borders, Members, groups
+from pcqr.hypotheses.committees import Arrays, Borders, Members, groups, trained
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees import Predicate
 from pcqr.progress import Progress, reporting

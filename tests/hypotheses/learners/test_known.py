@@ -23,7 +23,7 @@ from pcqr.data.records import InMemory
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Estimators
 from pcqr.hypotheses.committees import trained
-from pcqr.hypotheses.learners.estimators import is_known, restored, written
+from pcqr.hypotheses.estimators import is_known, restored, written
 from pcqr.privacy.entropy import SeededEntropy
 
 RNG = np.random.default_rng(0)

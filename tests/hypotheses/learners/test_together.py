@@ -22,8 +22,8 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import LogisticTeachers, TreeTeachers
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees import committee_from_arrays, trained
-from pcqr.hypotheses.learners.descent import TOLERANCE, Planes
-from pcqr.hypotheses.learners.growth import _sort
+from pcqr.hypotheses.descent import TOLERANCE, Planes
+from pcqr.hypotheses.growth import _sort
 
 KINDS: list[Callable[[int], HypothesisClass]] = [
     lambda labels: LogisticTeachers(labels=labels),

@@ -17,8 +17,7 @@ from pcqr.data.records import Encoded, InMemory
 from pcqr.data.schema import Column, Schema
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.committees import committee_from_arrays, trained
-from pcqr.hypotheses.committees.training import Members
+from pcqr.hypotheses.committees import Members, committee_from_arrays, trained
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate
 from pcqr.hypotheses.trees import committee as committees
 from pcqr.hypotheses.trees.committee import TreeCommittee

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from pcqr.errors import ParameterError
-from pcqr.privacy.accounting.fine_gaussian import (
+from pcqr.privacy.accounting.gaussian import (
     fine_gaussian_delta,
     fine_gaussian_epsilon,
+    gaussian_delta,
     grid_delta,
     unit_steps_delta,
     unit_steps_epsilon,
 )
-from pcqr.privacy.accounting.gaussian import gaussian_delta
 
 Floats = NDArray[np.float64]
 

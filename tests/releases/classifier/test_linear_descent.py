@@ -23,7 +23,7 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.privacy import composition
 from pcqr.privacy.accounting import Composed, PureEvent, concentrated_epsilon
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
+from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.privacy.noise import discrete_gaussians
 from pcqr.releases.classifier import descent as linear

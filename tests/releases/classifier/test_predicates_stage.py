@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pcqr import PrivateClassifier
-from pcqr.audit.exact.laws import NoiseLaw
+from pcqr.audit.exact.events import NoiseLaw
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import Stumps
 from pcqr.mechanisms.halving import halving_error
@@ -22,8 +22,7 @@ from pcqr.privacy.accounting import (
     Repeated,
     ShapingEvent,
 )
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
-from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE
+from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE, fine_gaussian_epsilon
 from pcqr.privacy.composition import Context, Sequence, account
 from pcqr.releases.classifier.plan import LeafCountsStage, PredicatesStage, gaussian_tail
 from pcqr.releases.classifier.predicates import predicates_recipe

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pcqr import SeededEntropy
-from pcqr.audit.exact.laws import NoiseLaw
+from pcqr.audit.exact.events import NoiseLaw
 from pcqr.audit.exact.sums import Announced, NoisySum
 from pcqr.audit.exact.tape import intercepted
 from pcqr.data.schema import Column

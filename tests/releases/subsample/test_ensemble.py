@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 from pcqr.data.records import InMemory
 from pcqr.hypotheses import Thresholds
 from pcqr.hypotheses.base import Labels, Points
-from pcqr.hypotheses.committees.training import Constant
+from pcqr.hypotheses.committees import Constant
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
 from pcqr.releases.subsample.run import Teachers, secret_subsample, stab

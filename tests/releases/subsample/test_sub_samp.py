@@ -8,7 +8,7 @@ import pytest
 from pcqr.data.records import InMemory
 from pcqr.errors import DataError
 from pcqr.hypotheses import Thresholds
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.releases.subsample.plan import VoteStage

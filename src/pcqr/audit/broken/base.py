@@ -17,7 +17,7 @@ from pcqr.audit.exact.cases.tables import Record, Table
 from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.samplers import Sampler, SamplerCase
 from pcqr.audit.exact.verify import Case
-from pcqr.audit.statistical.runs import Mechanism, Subject
+from pcqr.audit.statistical import Mechanism, Subject
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.privacy.unit import PRESENCE
@@ -124,7 +124,7 @@ STAGE = replace(
 )
 """A vote at the least number of neighbours has noise of one vote, and everybody can pay for one."""
 
-BUGS: Sequence[Bug] = (
+NEIGHBOUR_BUGS: Sequence[Bug] = (
     bug(
         "charged for its own vote alone",
         "Of the records with anything left the nearest votes, and pays for one vote. Without it the next one votes, "

@@ -15,7 +15,7 @@ from pcqr.audit.exact.cases.predicates import cuts_stage
 from pcqr.audit.exact.cases.publication import PollSession
 from pcqr.audit.exact.cases.records import LabelCounts, TreeOnCutsOfUsers, User, UserTable, WeightedTable
 from pcqr.audit.exact.cases.tables import NUMBER, PLAN, SCHEMA, TREES, RawTable, Table, published_tree
-from pcqr.audit.exact.laws import in_full
+from pcqr.audit.exact.events import in_full
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.data.records import InMemory
 from pcqr.data.records.counting import IntArray
@@ -48,7 +48,7 @@ def _customers(last: int | None) -> RawTable:
     return RawTable((*((NUMBER, 1),) * 20, (last, 0)))
 
 
-BUGS: Sequence[Bug] = (
+TABLE_BUGS: Sequence[Bug] = (
     bug(
         "type from all cells",
         "A column's type is chosen from all cells: one gap makes floats of the integers, and large ones other numbers.",
@@ -115,7 +115,7 @@ WEIGHT_BUGS: Sequence[Bug] = (
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# GroupedRecords whose rows are treated as though each were somebody else's.
+# Persons whose rows are treated as though each were somebody else's.
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,25 @@ from functools import cached_property
 import numpy as np
 
 from pcqr.audit.broken.base import Bug, bug
+from pcqr.audit.exact.cases.tables import Cut, Record, Scored, as_points
 from pcqr.audit.exact.cases.tables import Table as SmallTable
-from pcqr.audit.statistical.runs import UNSTABLE, Table
+from pcqr.audit.statistical import UNSTABLE, Table, VotesRun
+from pcqr.errors import DataError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Thresholds
-from pcqr.mechanisms.exponential import inverse_temperature_for
+from pcqr.mechanisms.exponential import exponential_guarantee, inverse_temperature_for
+from pcqr.mechanisms.histogram import NoisyHistogram
 from pcqr.mechanisms.noisy_max import ExponentialMax
-from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, RunningSparseVector
 from pcqr.mechanisms.stability import distance_to_instability, plurality
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee
+from pcqr.releases.gibbs.plan import GibbsStage
+from pcqr.releases.gibbs.run import GibbsLabels
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.semi_private.run import sspp
+from pcqr.releases.subsample.plan import VoteStage
 from pcqr.releases.universal.run import answered_by_draw
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -50,7 +56,7 @@ class VoteAndPublish:
 
     def __call__(self, table: Table, entropy: Entropy) -> str:
         votes = np.bincount(table.y, minlength=2)
-        is_stable = self.sparse_vector.start(entropy).is_stable(distance_to_instability(votes))
+        is_stable = RunningSparseVector(self.sparse_vector, entropy).is_stable(distance_to_instability(votes))
         answer = plurality(votes) if is_stable else UNSTABLE
         return f"{answer} then {sspp(Thresholds(), table.source, PUBLIC, self.publication, entropy)}"
 
@@ -111,7 +117,7 @@ def _agreeing(label: int) -> SmallTable:
 
 TWICE, HALVES = VoteAndPublish(1.0), VoteAndPublish(0.5)
 
-BUGS: Sequence[Bug] = (
+UNIVERSAL_BUGS: Sequence[Bug] = (
     bug(
         "ε spent twice",
         "The votes spend ε, the published classifier spends ε again on the same records, and ε is claimed.",
@@ -138,5 +144,124 @@ BUGS: Sequence[Bug] = (
         broken=DrawnAndVoted(1.0),
         correct=DrawnAndVoted(0.5),
         neighbours=(_agreeing(0), _agreeing(1)),
+    ),
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Answers by draws of an ε-DP posterior, more of them than were paid for. The private data are tables.
+
+
+PLACES = np.array([[0.0], [1.0], [2.0]])
+QUERIES = as_points([1.0, 1.2])
+ETA = 0.5
+
+
+@dataclass(frozen=True)
+class PosteriorAnswers:
+    """The labels of two queries by a draw over public points: one draw for both, or a `fresh` one for each."""
+
+    fresh: bool
+
+    def __call__(self, table: SmallTable, entropy: Entropy) -> str:
+        records, rows = table.source(), len(QUERIES)
+        if not self.fresh:
+            drawn = Thresholds().draw_on(records, ETA, public=PLACES, entropy=entropy).hypothesis
+            return str(drawn.predict(QUERIES).tolist())
+        stage = GibbsStage(records.size, records.size, rows, ETA)
+        labeller = GibbsLabels(Thresholds(), records, PLACES, stage, entropy)
+        return str([labeller.decide(row) for row in labeller.counts(QUERIES)])
+
+
+ZEROS = ((1.0, 0),) * 5
+
+POSTERIOR_BUGS: Sequence[Bug] = (
+    bug(
+        "charged once for fresh draws",
+        "Each query is answered by a fresh draw from a posterior, and all of them are charged as one draw is.",
+        source="what Dagan and Feldman's prediction of a single query becomes when it is asked twice",
+        claim=exponential_guarantee(Thresholds(), records=6, inverse_temperature=ETA, features=1, public=3),
+        broken=PosteriorAnswers(fresh=True),
+        correct=PosteriorAnswers(fresh=False),
+        neighbours=(SmallTable((*ZEROS, (1.0, 1))), SmallTable((*ZEROS, (1.0, 0)))),
+    ),
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Scores of a model whose histogram tells more of a record than it pays for.
+
+
+EVEN: tuple[Record, ...] = ((0.0, 0),) * 3 + ((1.0, 0),) * 3
+MORE_ZEROS, MORE_ONES = SmallTable((*EVEN, (0.0, 0))), SmallTable((*EVEN, (1.0, 0)))
+"""The median is 0 on the left and 1 on the right: with it as the cut, all who have a 1 change the bin."""
+
+SCORE_BUGS: Sequence[Bug] = (
+    bug(
+        "noise for one cell",
+        "A count moves by 1, so the noise has scale 1/ε. A replaced record moves two of them.",
+        claim=Guarantee(1.0),
+        broken=Scored(NoisyHistogram(1.0), Cut(0.5)),
+        correct=Scored(NoisyHistogram(2.0), Cut(0.5)),
+        neighbours=(MORE_ZEROS, MORE_ONES),
+    ),
+    bug(
+        "bins cut by the records",
+        "The bins have as many records each: they are cut at a quantile of the scored records themselves.",
+        claim=Guarantee(1.0),
+        broken=Scored(NoisyHistogram(2.0), None),
+        correct=Scored(NoisyHistogram(2.0), Cut(0.5)),
+        neighbours=(MORE_ZEROS, MORE_ONES),
+    ),
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An error message that quotes the private records.
+
+
+PLAN = VoteStage(
+    records=5,
+    subsample=5,
+    teachers=5,
+    inverse_temperature=None,
+    sparse_vector=OneSidedSparseVector.calibrate(1.0, 0.1, unstable=1),
+)
+
+
+@dataclass(frozen=True)
+class CheckedVotes:
+    """The shipped votes, after a check that the queries lie within the `bounds`, or (None) within the private range.
+
+    The check comes before any noise is drawn, as it should. What it says is seen by whoever asks.
+    """
+
+    votes: VotesRun
+    bounds: tuple[float, float] | None = None
+
+    def __call__(self, table: Table, entropy: Entropy) -> str:
+        low, high = self.bounds or (float(table.X.min()), float(table.X.max()))
+        try:
+            if self.votes.queries.min() < low or self.votes.queries.max() > high:
+                raise DataError("x", f"a number in [{low:g}, {high:g}]", "a number outside")
+            return self.votes(table, entropy)
+        except DataError as error:
+            return str(error)
+
+
+def _ages(oldest: float) -> Table:
+    return Table.of([20.0, 30.0, 40.0, 50.0, oldest], [0, 0, 0, 1, 1])
+
+
+VOTES = VotesRun(Thresholds(), PLAN, np.array([[130.0]]))
+
+MESSAGE_BUGS: Sequence[Bug] = (
+    bug(
+        "private value in an error",
+        "A query out of range is refused with the range of the private records: the largest one is quoted.",
+        claim=PLAN.sparse_vector.guarantee,
+        broken=CheckedVotes(VOTES),
+        correct=CheckedVotes(VOTES, bounds=(0.0, 120.0)),
+        neighbours=(_ages(60.0), _ages(97.0)),
     ),
 )

@@ -1,6 +1,6 @@
 """The exact verifier: on small cases the law of everything a release shows, computed, not sampled.
 
-The shipped code itself is run once for every way in which its random choices can turn out (walk.py). From the laws on
+The shipped code itself is run once for every way in which its random choices can turn out (tape.py). From the laws on
 two neighbours follow the hockey-stick curve δ(ε) and the best adaptive adversary. A finding that exceeds its claim
 refutes it; one that does not proves it for the neighbours and queries that were searched. Why the numbers are exact,
 and which way truncation errs: proofs/audit.md.
@@ -15,8 +15,7 @@ answers queries, or `SumCase` with a `Shown` for one sum with discrete Gaussian 
 
 from pcqr.audit.exact.adversary import Conversations, Game, Session, conversations
 from pcqr.audit.exact.cases import shipped_cases
-from pcqr.audit.exact.events import Unverifiable
-from pcqr.audit.exact.laws import Law, curve, epsilon_at, hockey_stick, largest_log_ratio
+from pcqr.audit.exact.events import Law, Unverifiable, curve, epsilon_at, hockey_stick, largest_log_ratio
 from pcqr.audit.exact.sums import HalfSpace, Shown, SumCase
 from pcqr.audit.exact.tape import law_of
 from pcqr.audit.exact.verify import Case, Divergence, Finding, Witness, verify

@@ -19,8 +19,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.audit.exact.events import probability
-from pcqr.audit.exact.laws import Floats, smallest_epsilon
+from pcqr.audit.exact.events import Floats, probability, smallest_epsilon
 from pcqr.audit.exact.tape import Tape, intercepted, walk
 from pcqr.privacy.entropy import Entropy
 

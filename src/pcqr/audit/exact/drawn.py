@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pcqr.audit.exact.events import Unverifiable
-from pcqr.audit.exact.laws import Floats, Integers, NoiseLaw, smallest_epsilon
+from pcqr.audit.exact.events import Floats, Integers, NoiseLaw, Unverifiable, smallest_epsilon
 from pcqr.audit.exact.sums import Announced, Corner, HalfSpace, NoisySum, SumGame, SumLaw, game_of
 from pcqr.audit.exact.tape import intercepted, walk
 from pcqr.audit.exact.verify import Case

@@ -17,8 +17,17 @@ from typing import Any
 import numpy as np
 
 from pcqr.audit.exact.adversary import Session
-from pcqr.audit.exact.events import Above, Terms, Unverifiable, probability
-from pcqr.audit.exact.laws import Floats, Integers, Measure, NoiseLaw, smallest_epsilon
+from pcqr.audit.exact.events import (
+    Above,
+    Floats,
+    Integers,
+    Measure,
+    NoiseLaw,
+    Terms,
+    Unverifiable,
+    probability,
+    smallest_epsilon,
+)
 from pcqr.audit.exact.tape import Tape, intercepted
 from pcqr.audit.exact.verify import Case
 from pcqr.privacy.entropy import Entropy

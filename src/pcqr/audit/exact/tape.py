@@ -3,7 +3,7 @@
 What can only take a few values (an index, a permutation, a weighted choice) is a *choice*: the tape notes how many
 options there were and how likely the one taken was. Noise is not chosen at all: the code gets a `NoisyInteger`, adds to
 it, compares it, and only the outcome of each comparison is a choice, whose probability is worked out at the end
-(events.py). walk.py leads a program through every branch.
+(events.py), and leads a program through every branch.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.audit.exact.events import Above, Terms, Unverifiable, measure, probability
-from pcqr.audit.exact.laws import LAWS, Measure, NoiseLaw
+from pcqr.audit.exact.events import LAWS, Above, Measure, NoiseLaw, Terms, Unverifiable, measure, probability
 from pcqr.privacy import noise
 from pcqr.privacy.entropy import Entropy
 

@@ -23,7 +23,7 @@ RELATIVE_ROUNDING = 1e-9
 """Of a Rényi divergence, whose logarithms of sums are divided by α − 1."""
 
 MOST_BIAS = 1e-11
-"""Of a sampler's law, relative to the float64 figures of `integers.py`."""
+"""Of a sampler's law, relative to the float64 figures of `events.py`."""
 
 CURVE_POINTS = 25
 

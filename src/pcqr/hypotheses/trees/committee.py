@@ -14,7 +14,7 @@ from pcqr.data.records.counting import Int32Array, Words
 from pcqr.data.records.predicates import Leaf, Predicate, Predicates, Split
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import MOST_LABELS, Labels, Points
-from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, of_width, train_one
+from pcqr.hypotheses.committees import Arrays, Committee, IntArray, of_width, train_one
 from pcqr.hypotheses.trees.tree import DecisionTree
 
 if TYPE_CHECKING:

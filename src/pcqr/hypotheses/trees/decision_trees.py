@@ -18,7 +18,7 @@ from pcqr.data.records.predicates import Leaf, Predicate, Split, evaluate
 from pcqr.data.schema import Schema
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import LARGEST_EXPONENT, MOST_LABELS, HypothesisClass, Labels, Points
-from pcqr.hypotheses.committees.training import Arrays, IntArray, TeachesInBulk
+from pcqr.hypotheses.committees import Arrays, IntArray, TeachesInBulk
 from pcqr.hypotheses.trees.committee import DEEPEST_AT_ONCE, TreeCommittee, taught
 from pcqr.hypotheses.trees.partition import MistakeLaw, Node, PartitionFunction
 from pcqr.hypotheses.trees.tree import MOST_CUTS, DecisionTree, predicates_of_points, predicates_of_schema

@@ -29,7 +29,7 @@ from pcqr.data.schema.raw import RawColumn, RawInMemory, RawTable
 from pcqr.durable.account import Account, AccountLike, resolve_account
 from pcqr.errors import DataError, FittedAgain, NothingPublic, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.hypotheses.learners.estimators import Estimators, is_estimator
+from pcqr.hypotheses.estimators import Estimators, is_estimator
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.planner.expectation import warn_if_nothing_learned, warn_if_unanswered

@@ -16,7 +16,7 @@ from pcqr.data.records import Records
 from pcqr.data.records.encoded import kept_records, restored_records
 from pcqr.errors import CopyCannotAnswer, DataError, ParameterError, ReleaseError
 from pcqr.hypotheses.base import Points
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays
 from pcqr.privacy.entropy import Entropy, SystemEntropy
 from pcqr.releases.base.fitting import PrivateEstimator
 from pcqr.releases.base.inputs import as_array, plain_name

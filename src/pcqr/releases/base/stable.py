@@ -11,7 +11,7 @@ from pcqr.data.schema.cells import weights
 from pcqr.data.schema.labels import places_among
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.answering import Release

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.answering import Release

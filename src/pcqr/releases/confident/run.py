@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from pcqr.data.records import Records
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.hypotheses.committees import Committee, committee_from_arrays
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays, Committee, committee_from_arrays
 from pcqr.privacy.accounting import Repeated, compose
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
+from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee, rounded_up
 from pcqr.releases.confident.plan import ConfidentMaxStage

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.learners.estimators import is_estimator
+from pcqr.hypotheses.estimators import is_estimator
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.inputs import Given, Known

@@ -21,7 +21,7 @@ from pcqr.data.records.directions import Vectors
 from pcqr.data.records.vectors import ColumnVectors, DenseVectors
 from pcqr.errors import ParameterError
 from pcqr.privacy.accounting import ConcentratedEvent, compose
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
+from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee, rounded_up
 from pcqr.privacy.noise import discrete_gaussian, discrete_gaussians

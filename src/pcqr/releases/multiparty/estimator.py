@@ -15,7 +15,7 @@ from pcqr.data.records.feature_map import FeatureMap
 from pcqr.durable.account import AccountLike
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.learners.growth import LogisticTeachers
+from pcqr.hypotheses.growth import LogisticTeachers
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.planner.request import Request

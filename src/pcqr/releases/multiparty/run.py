@@ -19,7 +19,7 @@ from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.privacy.accounting import compose
-from pcqr.privacy.accounting.fine_gaussian import fine_gaussian_epsilon
+from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon
 from pcqr.privacy.composition import zcdp
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee, rounded_up

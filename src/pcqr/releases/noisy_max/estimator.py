@@ -9,7 +9,7 @@ from typing import ClassVar
 from pcqr.checks import check_integer
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays
 from pcqr.mechanisms.noisy_max import GaussianMax, NoisyMax
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from pcqr.data.records import Records
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.hypotheses.committees import Committee, committee_from_arrays
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays, Committee, committee_from_arrays
 from pcqr.mechanisms.noisy_max import GaussianMax
 from pcqr.privacy.accounting import Repeated, compose
-from pcqr.privacy.accounting.fine_gaussian import unit_steps_epsilon
+from pcqr.privacy.accounting.gaussian import unit_steps_epsilon
 from pcqr.privacy.composition import zcdp
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee

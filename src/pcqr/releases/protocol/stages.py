@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pcqr.checks import check_integer, check_inverse_temperature, keep_plain
-from pcqr.hypotheses.naming import name_of
+from pcqr.hypotheses import name_of
 from pcqr.mechanisms.exponential import exponential_guarantee
 from pcqr.privacy.accounting import BoundedRangeEvent, Event
 from pcqr.privacy.composition import Context, Stage

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from pcqr.data.records import Records
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Points
-from pcqr.hypotheses.committees import Committee, committee_from_arrays, trained
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays, Committee, committee_from_arrays, trained
 from pcqr.mechanisms.sparse_vector import RunningSparseVector
 from pcqr.mechanisms.stability import StabilityTest, distance_to_instability, plurality
 from pcqr.privacy.entropy import Entropy
@@ -78,7 +77,7 @@ class StableVotes:
     def trained(cls, hypotheses: HypothesisClass, records: Records, plan: VoteStage, entropy: Entropy) -> StableVotes:
         """Teachers on a random partition of the records, and the sparse vector started."""
         committee = Teachers(hypotheses, records, plan.teachers, entropy).committee
-        return cls(committee, plan.sparse_vector.start(entropy))
+        return cls(committee, RunningSparseVector(plan.sparse_vector, entropy))
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, plan: VoteStage, entropy: Entropy) -> StableVotes:

@@ -32,7 +32,13 @@ from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.mechanisms.relabelling import relabel_guarantee
-from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RenyiSparseVector, SparseVector
+from pcqr.mechanisms.sparse_vector import (
+    OneSidedSparseVector,
+    PaperSparseVector,
+    RenyiSparseVector,
+    RunningSparseVector,
+    SparseVector,
+)
 from pcqr.mechanisms.stability import StabilityTest
 from pcqr.privacy.accounting import DiscreteGaussianEvent, compose
 from pcqr.privacy.composition import Context, account
@@ -113,7 +119,7 @@ class SparseVectorSession(Session[Distances]):
 
     def __init__(self, parameters: SparseVector, side: Side, entropy: Entropy) -> None:
         self._side = side
-        self._running = parameters.start(entropy)
+        self._running = RunningSparseVector(parameters, entropy)
 
     def ask(self, query: Distances) -> Hashable:
         if self._running.is_exhausted:

@@ -20,8 +20,7 @@ from pcqr.audit.exact.verify import Case
 from pcqr.data.records.feature_map import FeatureMap
 from pcqr.data.records.vectors import ColumnVectors
 from pcqr.hypotheses.base import Points
-from pcqr.hypotheses.committees import Committee
-from pcqr.hypotheses.committees.training import Arrays
+from pcqr.hypotheses.committees import Arrays, Committee
 from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
 from pcqr.privacy.entropy import Entropy

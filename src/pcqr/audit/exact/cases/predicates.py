@@ -14,7 +14,7 @@ import numpy as np
 
 from pcqr.audit.exact.cases.tables import Table, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase
-from pcqr.audit.exact.laws import in_full
+from pcqr.audit.exact.events import in_full
 from pcqr.audit.exact.sums import HalfSpace
 from pcqr.audit.exact.verify import Case
 from pcqr.data.records.predicates import Predicate

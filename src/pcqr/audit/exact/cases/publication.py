@@ -24,14 +24,14 @@ from pcqr.audit.exact.cases.mechanisms import (
     votes_on_menu,
 )
 from pcqr.audit.exact.cases.tables import LINE, Pairs, Place, Record, Table, all_neighbours, replacing_the_last
-from pcqr.audit.exact.laws import in_full
+from pcqr.audit.exact.events import in_full
 from pcqr.audit.exact.tape import OneOrder
 from pcqr.audit.exact.verify import Case
 from pcqr.hypotheses.base import HypothesisClass, Points
 from pcqr.hypotheses.finite import Finite
+from pcqr.hypotheses.growth import LogisticTeachers, TreeTeachers
 from pcqr.hypotheses.halfspaces import Halfspaces
 from pcqr.hypotheses.intervals import Intervals
-from pcqr.hypotheses.learners.growth import LogisticTeachers, TreeTeachers
 from pcqr.hypotheses.rectangles import Rectangles
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.hypotheses.thresholds import Threshold, Thresholds

@@ -1,4 +1,4 @@
-"""GroupedRecords instead of records: all rows of one are replaced, by fewer or by more, and everything else stays.
+"""Persons instead of records: all rows of one are replaced, by fewer or by more, and everything else stays.
 
 The cases of other rooms on tables of persons: votes with either noise, committees, published trees and answers by
 them, a step of the linear classifier, cuts and relabelling on one row of each.
@@ -40,7 +40,7 @@ from pcqr.audit.exact.cases.predicates import TreeOnCuts, cuts_stage, trees_on
 from pcqr.audit.exact.cases.publication import KINDS, direct_case, poll_case, sspp_case
 from pcqr.audit.exact.cases.tables import Pairs, Record, Table, all_neighbours, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase
-from pcqr.audit.exact.laws import in_full
+from pcqr.audit.exact.events import in_full
 from pcqr.audit.exact.verify import Case
 from pcqr.data.records import GroupedRecords, InMemory
 from pcqr.data.records.user_level import ByLabel, Weighted
@@ -94,9 +94,7 @@ def replacing_the_last_user(common: Sequence[User], lasts: Sequence[User]) -> Pa
 
 def at_user_level_case(case: Case, told: str = "") -> Case:
     """`case` on tables of persons, with the same figures about them."""
-    return replace(
-        case, name=f"GroupedRecords: {case.name}{told}", claimed=case.claimed.at_user_level("records are persons")
-    )
+    return replace(case, name=f"Persons: {case.name}{told}", claimed=case.claimed.at_user_level("records are persons"))
 
 
 ONCE: User = (UNANIMOUS,)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.audit.exact.laws import in_full
+from pcqr.audit.exact.events import in_full
 from pcqr.audit.exact.verify import Case
 from pcqr.data.records import Encoded, InMemory
 from pcqr.data.records.arrays import Labels, Points
@@ -21,8 +21,7 @@ from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.mechanisms.histogram import NoisyHistogram
 from pcqr.models import PublishedModel
-from pcqr.models.score import Bins
-from pcqr.models.scoring import Binning, noisy_histogram
+from pcqr.models.scoring import Binning, Bins, noisy_histogram
 from pcqr.privacy.composition import Context, account
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee

@@ -22,7 +22,7 @@ from pcqr.data.records import InMemory, Records
 from pcqr.data.records.source import Positions
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import MOST_LABELS, Hypothesis, HypothesisClass, Labels, Points
-from pcqr.hypotheses.committees.training import (
+from pcqr.hypotheses.committees import (
     FIXED_VOTE,
     Arrays,
     Committee,
@@ -34,7 +34,7 @@ from pcqr.hypotheses.committees.training import (
     groups,
     joined,
 )
-from pcqr.hypotheses.learners.descent import NEVER, Planes
+from pcqr.hypotheses.descent import NEVER, Planes
 from pcqr.hypotheses.trees.committee import TreeCommittee, blank
 from pcqr.privacy.entropy import SeededEntropy, seeded_generators
 from pcqr.privacy.noise import Chooser

@@ -1,7 +1,7 @@
 """The sparse vector by hand: the measure over the secret threshold, carried through the tree of answers.
 
 An independent second way to the same figures. The verifier runs the shipped code and finds the comparisons by itself
-(walk.py); here the comparison d + ν > w + ρ is written down once more, the measure over ρ is multiplied by the
+(tape.py); here the comparison d + ν > w + ρ is written down once more, the measure over ρ is multiplied by the
 probability of each answer, and no run is repeated, so that longer conversations are within reach. Only the laws of ρ
 and ν are read off the shipped code.
 """
@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pcqr.audit.exact.laws import Floats, Integers, Measure
+from pcqr.audit.exact.events import Floats, Integers, Measure
 from pcqr.audit.exact.tape import Tape, intercepted, walk
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee

@@ -1,4 +1,4 @@
-"""What a committee is: k teachers held as a few arrays, whose votes are counted all at once."""
+"""Teachers by the thousand: a class trains them in one pass and holds them as arrays."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import MOST_LABELS, Hypothesis, HypothesisClass, check_label
 from pcqr.hypotheses.cuts import midpoints
 from pcqr.privacy.entropy import Entropy, resolve_entropy
+
+# -------------------------------------------------------------------------------------------------------------------
+# What a committee is: k teachers held as a few arrays, whose votes are counted all at once.
+
 
 Arrays = dict[str, NDArray[Any]]
 IntArray = NDArray[np.int64]
@@ -231,11 +235,11 @@ def _vote(teacher: Hypothesis, X: Points, labels: int) -> IntArray:
 
 
 _HOMES = {
-    "members": "pcqr.hypotheses.committees.training:Members",
-    "borders": "pcqr.hypotheses.committees.training:Borders",
+    "members": "pcqr.hypotheses.committees:Members",
+    "borders": "pcqr.hypotheses.committees:Borders",
     "boxes": "pcqr.hypotheses.rectangles:Boxes",
     "sides": "pcqr.hypotheses.halfspaces:Sides",
-    "planes": "pcqr.hypotheses.learners.descent:Planes",
+    "planes": "pcqr.hypotheses.descent:Planes",
     "trees": "pcqr.hypotheses.trees.committee:TreeCommittee",
 }
 """Where each kind is. Looked up when arrays need it: a class of hypotheses imports its committee, not the other way."""
@@ -599,3 +603,10 @@ def _may_teach_in_bulk(hypotheses: HypothesisClass, records: Records) -> bool:
     except DataError:
         return False
     return True
+
+
+# -------------------------------------------------------------------------------------------------------------------
+# Teachers by the thousand: a class trains them in one pass and holds them as arrays.
+
+
+__all__ = ["Committee", "TeachesInBulk", "TeachesWithCoins", "committee_from_arrays", "trained"]

@@ -23,9 +23,9 @@ from pcqr.compiled import compiled, in_threads
 from pcqr.data.records.arrays import Labels, Points, as_points
 from pcqr.data.records.counting import Int32Array
 from pcqr.hypotheses.base import Hypothesis
-from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, TeachesInBulk
-from pcqr.hypotheses.learners.descent import Planes, gradient_descent
-from pcqr.hypotheses.learners.estimators import OnlyLearns
+from pcqr.hypotheses.committees import Arrays, Committee, IntArray, TeachesInBulk
+from pcqr.hypotheses.descent import Planes, gradient_descent
+from pcqr.hypotheses.estimators import OnlyLearns
 from pcqr.hypotheses.trees.committee import TreeCommittee, blank
 
 BoolArray = NDArray[np.bool_]

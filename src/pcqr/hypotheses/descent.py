@@ -13,7 +13,7 @@ from pcqr.compiled import compiled
 from pcqr.data.records.arrays import Labels
 from pcqr.errors import DataError
 from pcqr.hypotheses.base import MOST_LABELS, Points
-from pcqr.hypotheses.committees.training import Arrays, Committee, IntArray, of_width
+from pcqr.hypotheses.committees import Arrays, Committee, IntArray, of_width
 
 FloatArray = NDArray[np.float64]
 

@@ -1,1 +1,0 @@
-"""Classes that only learn: any scikit-learn classifier, and linear and tree teachers by the thousand."""
