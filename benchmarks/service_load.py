@@ -3,8 +3,8 @@
     python -m benchmarks.service_load --port 8080 --ask v1 --seconds 5
 
 Every row is new: a number far from the border of the release that `benchmarks.service_servers` makes. With `--ask
-v1-again` or `v2-again` it is the same one every time. Prints one line of JSON. HTTP is read by hand, so that the load costs less than what it measures; `--ask echo` against a server that
-does nothing shows how much it could send.
+v1-again` or `v2-again` it is the same one every time. Prints one line of JSON. HTTP is read by hand, so that the load
+costs less than what it measures; `--ask echo` against a server that does nothing shows how much it could send.
 """
 
 from __future__ import annotations
