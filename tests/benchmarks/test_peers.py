@@ -1,21 +1,19 @@
-"""The peers by DP-SGD: their inputs, the clipped steps that Opacus accounts for, and what is stored of their runs."""
+"""DP-SGD beside pcqr is run fairly: its inputs, the clipped steps that are accounted for, and their noise."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks import dp_sgd
-from benchmarks.dp_sgd import carry, integers, noise_multiplier
-from benchmarks.dp_sgd_training import Job, Setting, Table, dp_gradient_descent, load, packed, train
-from benchmarks.leads import read_counts, write_counts
+from benchmarks import auc, dp_sgd
+from benchmarks.dp_sgd import carry, noise_multiplier
+from benchmarks.dp_sgd_training import MOMENTUM, Setting, Table, dp_gradient_descent, load, train
 from benchmarks.tables import Task
 from pcqr.data.records.predicates import evaluate
 from pcqr.data.records.vectors import PredicateVectors
@@ -24,8 +22,14 @@ from pcqr.hypotheses import DecisionTrees
 from pcqr.releases.classifier.feature_maps import linear_predicates
 
 ROOT = Path(__file__).parents[2]
+
+
 BLOCKED = "import sys; sys.modules.update(dict.fromkeys(('pcqr', 'rich', 'scipy', 'sklearn')));"
+
+
 REGRESSION = Setting("few", per_epoch=1, steps=2, clip=0.45, rate=6.0)
+
+
 NETWORK = Setting("both", per_epoch=1, steps=1, clip=0.5, rate=2.0, activation="tanh")
 
 
@@ -134,24 +138,6 @@ def test_the_noise_is_twice_what_a_gaussian_needs_for_an_added_record() -> None:
     assert noise_multiplier(1.0, 10, 100) > 2.0 * 1.0 / 0.2367
 
 
-def test_runs_take_the_place_of_those_of_the_same_setting(tmp_path: Path) -> None:
-    (tmp_path / dp_sgd.RESULTS.parent).mkdir(parents=True)
-    (tmp_path / dp_sgd.RESULTS).write_text((ROOT / dp_sgd.RESULTS).read_text(encoding="utf-8"), encoding="utf-8")
-    before = dp_sgd.stored(tmp_path, "the network")["bank", 1.0]
-    job = Job("the network", "bank", 1.0, before.setting, 2.0, 2)
-    counts = np.array([0, 2, 1, 2], dtype=np.uint8)
-    run = {**asdict(job), "accuracy": [0.75, 0.5], "fit_seconds": 0.1, "right": packed(counts)}
-    cases = dp_sgd.collect(json.loads(json.dumps([run])), tmp_path)
-    wanted = replace(before, noise=2.0, accuracy=[0.75, 0.5], fit_seconds=0.1)
-    assert dp_sgd.stored(tmp_path, "the network")["bank", 1.0] == wanted
-    assert [case for case in cases if case != wanted] == [
-        case for peer in dp_sgd.ROWS for case in dp_sgd.stored(ROOT, peer).values() if case != before
-    ]
-    np.testing.assert_array_equal(read_counts(tmp_path / dp_sgd.ROWS["the network"])["bank", 1.0], counts)
-    with pytest.raises(AssertionError, match="another setting"):
-        dp_sgd.collect([{**run, "setting": asdict(NETWORK)}], tmp_path)
-
-
 def test_the_training_needs_neither_pcqr_nor_what_it_needs(tmp_path: Path) -> None:
     carry(tmp_path)
     command = [sys.executable, "-c", f"{BLOCKED} import benchmarks.dp_sgd_training as made; print(made.__file__)"]
@@ -159,19 +145,28 @@ def test_the_training_needs_neither_pcqr_nor_what_it_needs(tmp_path: Path) -> No
     assert Path(found.stdout.strip()) == tmp_path / "benchmarks" / "dp_sgd_training.py"
 
 
-def test_counts_are_read_as_they_were_written(tmp_path: Path) -> None:
-    path = tmp_path / "results" / "rows.npz"
-    assert read_counts(path) == {}
-    counts = {("adult", 0.03): np.array([1, 0, 5], dtype=np.uint8), ("bank", 4.0): np.zeros(2, dtype=np.uint8)}
-    write_counts(path, counts)
-    found = read_counts(path)
-    assert found.keys() == counts.keys()
-    for key, values in counts.items():
-        np.testing.assert_array_equal(found[key], values)
+@pytest.mark.parametrize("averaged", [False, True])
+def test_a_step_adds_up_gradients_that_are_cut_one_by_one(averaged: bool) -> None:
+    """Noise apart, the second step has the slopes 1/(1 + e^margin), cut at C, of every record."""
+    vectors = np.random.default_rng(0).normal(size=(50, 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    labels = (vectors[:, 0] > 0.2).astype(np.int8)
+    signed = vectors * (2.0 * labels[:, None] - 1.0)
+    first = REGRESSION.rate * REGRESSION.clip * signed.mean(axis=0)
+    gradients = np.minimum(1.0 / (1.0 + np.exp(signed @ first)), REGRESSION.clip)
+    assert 5 < np.sum(gradients < REGRESSION.clip) < 45
+    second = first + MOMENTUM * first + REGRESSION.rate * (gradients[:, None] * signed).mean(axis=0)
+    found = auc.dp_gradient_descent(vectors, labels, replace(REGRESSION, averaged=averaged), 0.0, 0)
+    np.testing.assert_allclose(found, second, rtol=1e-4)  # the mean of one: the last half of two
+    alone = auc.dp_gradient_descent(vectors, labels, replace(REGRESSION, averaged=averaged, steps=1), 0.0, 0)
+    np.testing.assert_allclose(alone, first, rtol=1e-4)
 
 
-def test_columns_are_integers_or_refused() -> None:
-    assert integers(np.array([[1.0, -3.0]])).dtype == np.int16
-    assert integers(np.array([[1.0, 40_000.0]])).dtype == np.int32
-    with pytest.raises(AssertionError, match="no integers"):
-        integers(np.array([[0.5]]))
+def test_a_batch_has_each_record_with_probability_q() -> None:
+    """At weights 0 each chosen record pulls by ½; 4,000 of them at q = ¼, so 1,000 ± 27."""
+    setting = Setting("few", per_epoch=4, steps=1, clip=0.5, rate=1.0)
+    rows, labels = np.eye(4_000, dtype=np.float32), np.ones(4_000, np.int8)
+    weights = auc.dp_gradient_descent(rows, labels, setting, 0.0, 2)
+    moved = weights != 0.0
+    np.testing.assert_allclose(weights[moved], 0.5 * 4 / 4_000, rtol=1e-5)
+    assert abs(int(moved.sum()) - 1_000) < 5 * 27
