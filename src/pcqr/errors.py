@@ -11,7 +11,7 @@
     ├── CopyCannotAnswer (RuntimeError) a copy of a release was asked something new: it answers from its log alone
     ├── LedgerError (RuntimeError)      what outlives a process cannot be opened, read or written: why, the remedy
     │   ├── NotALedger                  no ledger is there, or one for another purpose
-    │   ├── LedgerTooNew                it was written by a newer version of pcqr
+    │   ├── OtherVersion                it was written by another version of pcqr
     │   ├── LedgerInUse                 another writer has it, or a copy of it
     │   ├── LedgerUnwritable            full or read-only disk, no permission; what became of a turn is then not known
     │   ├── LedgerClosed                it was closed, or closed itself after such a failure: open it again
@@ -287,8 +287,15 @@ class NotALedger(LedgerError):
     """There is no ledger, or it serves another purpose."""
 
 
-class LedgerTooNew(LedgerError):
-    """It was written by a newer version."""
+class OtherVersion(LedgerError):
+    """It was written by another version of pcqr, in a form that this one does not read."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(
+            place,
+            f"was written by another version of pcqr: it {reason}",
+            "Open it with the version that wrote it, or make a new one: what was spent stays spent.",
+        )
 
 
 class LedgerInUse(LedgerError):

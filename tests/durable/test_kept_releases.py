@@ -9,7 +9,6 @@ import resource
 import shutil
 import signal
 import stat
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +28,6 @@ from pcqr.errors import (
     AnchorMissing,
     FittedAgain,
     LedgerClosed,
-    LedgerDamaged,
     LedgerInUse,
     LedgerRolledBack,
     LedgerUnwritable,
@@ -433,21 +431,3 @@ def test_a_ledger_elsewhere_is_found_from_another_directory(tmp_path: Path, monk
     (tmp_path / "another").mkdir()
     monkeypatch.chdir(tmp_path / "another")
     reopened(tmp_path).close()
-
-
-@pytest.mark.parametrize("read_only", [False, True])
-def test_a_release_that_an_earlier_pcqr_kept_has_to_be_made_anew(tmp_path: Path, read_only: bool) -> None:
-    kept(tmp_path)
-    with reopened(tmp_path)._votes.log.ledger as ledger, ledger.transaction() as transaction:
-        transaction.state = struct.pack(">BQQqqB", 1, 0, 0, -1, 5, 0)  # before there were announcements
-    with pytest.raises(LedgerDamaged, match=r"was kept by an earlier pcqr.* Make the release anew"):
-        reopened(tmp_path, read_only=read_only)
-
-
-@pytest.mark.parametrize("written", [b"", b"\0", b"\3" + bytes(60)])
-def test_a_state_of_no_earlier_form_asks_for_a_newer_pcqr(tmp_path: Path, written: bytes) -> None:
-    kept(tmp_path)
-    with reopened(tmp_path)._votes.log.ledger as ledger, ledger.transaction() as transaction:
-        transaction.state = written
-    with pytest.raises(LedgerDamaged, match="Install a newer pcqr"):
-        reopened(tmp_path)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
-import struct
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,10 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, bindparam, event, select
 from support.asking import GROUPS, LEFT, one_by_one, rows, started, universal, votes
 from support.kept import QUERIES, fitted, in_a_fork, kept, reopened
-from support.ledgers import Shelf, make_older
+from support.ledgers import Shelf
 
 from pcqr import ParameterError
-from pcqr.durable.facts import History, State
+from pcqr.durable.facts import History
 from pcqr.durable.ledger import Ledger
 from pcqr.durable.ledger.store import REQUESTS, TURN, watched
 from pcqr.durable.log import LedgerLog
@@ -371,36 +369,6 @@ def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int])
         return transaction.rows
 
     assert written(answers) == written([2] * len(answers))
-
-
-def test_answers_that_an_earlier_version_has_kept_are_found_and_added_to(shelf: Shelf) -> None:
-    """It kept every answer in an entry of its own, with the counts after it."""
-    with shelf.create() as older:
-        started(Usage(None, 9), older)
-        with older.transaction() as transaction:
-            for number, (value, label, coin) in enumerate([(1.0, 1, -1), (-1.0, -1, 0), (2.0, 0, -1)], start=1):
-                point = np.float64(value).tobytes()
-                body = struct.pack(">bbQQ", label, coin, number, number > 1) + point
-                transaction.append("answer", body, sha256(point).digest())
-            transaction.state = State(Usage(3, 1), Usage(None, 8)).written()
-        asked = [Asked(rows(2, -1), "ann"), Asked(rows(5), "bob", FREE, b"token")]
-        votes(Usage(None, 9), LedgerLog(older)).ask_together(asked, QuotaTable(older, lambda: 5))
-    make_older(shelf)
-    with shelf.open() as again:
-        protocol, quota_table = votes(Usage(None, 9), LedgerLog(again)), QuotaTable(again, lambda: 7)
-        outcome = [(line.point.item(), line.label, line.coin) for line in quota_table.answers("ann")]
-        assert outcome == [(2.0, 0, None), (-1.0, None, 0)]
-        (retried,) = protocol.ask_together([Asked(rows(5), "bob", FREE, b"token")], quota_table)
-        assert (kinds(retried), retried.is_replay) == (["repeated"], False), "its replies are gone, its answers are not"
-        (replies,) = protocol.ask_together([Asked(rows(3, 2, 1, -1, -2), "ann")], quota_table)
-        assert kinds(replies) == ["stable", "repeated", "repeated", "repeated", "unstable"]
-        assert (protocol.spent, protocol.remaining) == (Usage(6, 2), Usage(None, 7))
-        assert [entry.point.item() for entry in protocol.transcript] == [1.0, -1.0, 2.0, 5.0, 3.0, -2.0]
-        assert [line.point.item() for line in quota_table.answers("ann")] == [2.0, -1.0, 3.0, 1.0, -2.0]
-        everything = [(line.asker, line.time, line.point.item(), line.label) for line in quota_table.answers(None)]
-        nobody = [(None, None, 1.0, 1), (None, None, -1.0, None), (None, None, 2.0, 0)]
-        assert everything == [*nobody, ("bob", 5, 5.0, 1), ("ann", 7, 3.0, 1), ("ann", 7, -2.0, None)]
-        again.verify()
 
 
 @pytest.mark.parametrize("width", [1, 40, 5_000])

@@ -241,7 +241,7 @@ def test_what_is_missing_newer_or_no_secret_is_refused(tmp_path: Path) -> None:
         with pytest.raises(SecretError, match="is damaged"):
             read_secret(path)
     path.write_text(json.dumps({"format": "pcqr secret", "version": 2}) + "\n")
-    with pytest.raises(SecretError, match="newer version of pcqr"):
+    with pytest.raises(SecretError, match="another version of pcqr"):
         read_secret(path)
 
 

@@ -6,12 +6,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from sqlalchemy import create_engine, text
-from sqlalchemy.pool import NullPool
-
 from pcqr.durable.ledger import Ledger, create_ledger, open_ledger
-from pcqr.durable.ledger.opening import WriteOff, is_address
-from pcqr.durable.ledger.postgres import parsed
+from pcqr.durable.ledger.opening import WriteOff
 
 
 def new_folder() -> Path:
@@ -51,25 +47,6 @@ class Shelf:
     ) -> Ledger:
         how = {"adopt": adopt, "read_only": read_only}
         return open_ledger(self.place(name), purpose, self.anchor, **how, write_off=write_off)
-
-
-def make_older(shelf: Shelf, name: str = "ledger") -> None:
-    """Give a ledger the tables of version 2, which had entries with one key at most. What it holds is as it was."""
-    place = shelf.place(name)
-    engine = create_engine(parsed(place)[0] if is_address(place) else f"sqlite:///{place}", poolclass=NullPool)
-    with engine.begin() as connection:
-        for statement in (
-            "DROP TABLE pcqr_index",
-            "DROP INDEX pcqr_request_times",
-            "ALTER TABLE pcqr_requests DROP COLUMN time",
-            "ALTER TABLE pcqr_requests RENAME COLUMN receipt TO told",
-            "ALTER TABLE pcqr_ledgers DROP COLUMN indexed",
-            "ALTER TABLE pcqr_entries DROP COLUMN size",
-            'ALTER TABLE pcqr_entries RENAME COLUMN keys TO "key"',
-            'CREATE UNIQUE INDEX pcqr_keys ON pcqr_entries ("key", ledger)',
-            "UPDATE pcqr_meta SET version = 2",
-        ):
-            connection.execute(text(statement))
 
 
 def add(ledger: Ledger, *bodies: bytes, state: bytes | None = None) -> None:

@@ -160,18 +160,12 @@ def _family(hypotheses: HypothesisClass) -> registry.HypothesisFamily | None:
 
 
 ANSWERS, ANNOUNCED, PUBLISHED = "answers", "announced", "published"
-ANSWER = "answer"
-"""One answer, as ledgers of table version 2 have them."""
 PUBLISHED_KEY = PUBLISHED.encode()  # no SHA-256
-_ANSWER = struct.Struct(">bbQQ")
 _DECISION = struct.Struct(">bb")
 _MOST_ANSWERS, _MOST_BYTES = 256, 1 << 14
 """In one entry: whoever looks for one of its answers reads it whole."""
-_STATE = struct.Struct(">BQQqqB16s")
-_STATE_VERSION = 2
-_LABELS = struct.Struct(">q")
-_LABELS_VERSION = 3
-"""Of a state that counts labels, which comes after all that the others have."""
+_STATE = struct.Struct(">BQQqqqB16s")
+_STATE_VERSION = 4
 _PUBLISHED_FLAG, _CAUTIOUS_FLAG, _WRITTEN_OFF_FLAG = 1, 2, 4
 NOTHING = bytes(16)
 """The name of an announcement that there is none."""
@@ -195,33 +189,24 @@ class State:
     """Does an older copy go on in which everything counts as used? Nothing is then decided or published any more."""
 
     def written(self) -> bytes:
-        remaining = (
-            _NONE if number is None else max(0, number) for number in (self.remaining.queries, self.remaining.unstable)
-        )
+        numbers = (self.remaining.queries, self.remaining.unstable, self.remaining.labels)
+        remaining = (_NONE if number is None else max(0, number) for number in numbers)
         flags = _PUBLISHED_FLAG * self.is_published | _CAUTIOUS_FLAG * self.is_cautious
         flags |= _WRITTEN_OFF_FLAG * self.is_written_off
         spent = self.spent.queries or 0, self.spent.unstable or 0
-        if self.remaining.labels is None:
-            return _STATE.pack(_STATE_VERSION, *spent, *remaining, flags, self.announced)
-        written = _STATE.pack(_LABELS_VERSION, *spent, *remaining, flags, self.announced)
-        return written + _LABELS.pack(max(0, self.remaining.labels))
+        return _STATE.pack(_STATE_VERSION, *spent, *remaining, flags, self.announced)
 
     @classmethod
     def read(cls, written: bytes) -> State:
         """The state that was `written`; raises ValueError for anything else."""
-        labels_remaining = None
         try:
-            if written[:1] == bytes([_LABELS_VERSION]):
-                (labels_remaining,) = _LABELS.unpack(written[_STATE.size :])
-                written = written[: _STATE.size]
             version, asked, unstable, *remaining, flags, announced = _STATE.unpack(written)
         except struct.error:
             raise ValueError from None
-        if version != (_STATE_VERSION if labels_remaining is None else _LABELS_VERSION):
+        if version != _STATE_VERSION:
             raise ValueError
-        queries_remaining, unstable_remaining = (None if number == _NONE else number for number in remaining)
+        counts = Usage(asked, unstable), Usage(*(None if number == _NONE else number for number in remaining))
         marks = bool(flags & _PUBLISHED_FLAG), bool(flags & _CAUTIOUS_FLAG)
-        counts = Usage(asked, unstable), Usage(queries_remaining, unstable_remaining, labels_remaining)
         return cls(*counts, *marks, announced, bool(flags & _WRITTEN_OFF_FLAG))
 
     def written_off(self) -> State:
@@ -231,11 +216,6 @@ class State:
         return replace(
             self, remaining=nothing if nothing.is_nothing else Usage(0, None), announced=NOTHING, is_written_off=True
         )
-
-
-def is_earlier(written: bytes) -> bool:
-    """Was a state that cannot be read written by an earlier pcqr? Every version begins with its number."""
-    return written[:1] in [bytes([version]) for version in range(1, _STATE_VERSION)]
 
 
 def append_answers(transaction: Transaction, answers: Mapping[bytes, Entry], digests: Mapping[bytes, bytes]) -> None:
@@ -271,8 +251,8 @@ def append_published(transaction: Transaction, hypothesis: Hypothesis) -> None:
 
 def answer_in(kept: Kept, position: int) -> Entry:
     """The answer at a `position` of an entry with answers, from 0 on."""
-    decision, points = (_ANSWER, _ANSWER.size) if kept.kind == ANSWER else (_DECISION, kept.size * _DECISION.size)
-    label, coin = decision.unpack_from(kept.body, position * decision.size)[:2]
+    label, coin = _DECISION.unpack_from(kept.body, position * _DECISION.size)
+    points = kept.size * _DECISION.size
     width = (len(kept.body) - points) // kept.size
     key = kept.body[points + position * width : points + (position + 1) * width]
     point = np.frombuffer(key, dtype="<f8")[None, :]
@@ -281,7 +261,7 @@ def answer_in(kept: Kept, position: int) -> Entry:
 
 def answers_in(kept: Kept) -> Iterator[tuple[int, Entry]]:
     """All answers of an entry, each with its number. None of an entry of another kind."""
-    if kept.kind in (ANSWER, ANSWERS):
+    if kept.kind == ANSWERS:
         yield from ((kept.before + 1 + position, answer_in(kept, position)) for position in range(kept.size))
 
 

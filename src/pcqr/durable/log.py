@@ -20,13 +20,12 @@ from pcqr.durable.facts import (
     append_answers,
     append_published,
     digests,
-    is_earlier,
     located,
 )
 from pcqr.durable.ledger import Ledger
 from pcqr.durable.ledger import Transaction as LedgerTurn
 from pcqr.durable.quotas import QuotaTable, WrittenPage
-from pcqr.errors import CopyCannotAnswer, LedgerDamaged, ParameterError
+from pcqr.errors import CopyCannotAnswer, OtherVersion, ParameterError
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.privacy.entropy import SystemEntropy
 from pcqr.releases.protocol.answers import Usage
@@ -121,11 +120,7 @@ class LedgerLog:
         try:
             return State.read(written)
         except ValueError:
-            reason, remedy = "holds no state of a release that this pcqr can read", "Install a newer pcqr."
-            if is_earlier(written):
-                reason = "was kept by an earlier pcqr, in a form that this one does not read"
-                remedy = "Make the release anew in another place; what this one has spent stays spent."
-            raise LedgerDamaged(self.ledger.place, reason, remedy) from None
+            raise OtherVersion(self.ledger.place, "holds no state of a release that this pcqr reads") from None
 
 
 class Transaction:

@@ -113,7 +113,7 @@ def read_secret(
     Raises
     ------
     SecretError
-        Missing, open to others, edited, of a newer version, or of another key. No message says what is in it.
+        Missing, open to others, edited, of another version, or of another key. No message says what is in it.
     """
     first, content = _read(Path(path))
     if checksum is not None and not compare_digest(checksum, _checksum(first, content)):
@@ -221,8 +221,8 @@ def _header(path: str | Path, first: bytes) -> dict[str, Any]:
         header = json.loads(first)
         if header["format"] != FORMAT or not isinstance(header["version"], int):
             raise KeyError
-        if header["version"] > VERSION:
-            raise SecretError(path, "was written by a newer version of pcqr", "Install a newer pcqr.")
+        if header["version"] != VERSION:
+            raise SecretError(path, "was written by another version of pcqr", "Install the version that wrote it.")
         if header["cipher"] not in (None, CIPHER) or (header["cipher"] and len(bytes.fromhex(header["salt"])) != 16):
             raise KeyError
     except (ValueError, KeyError, TypeError):

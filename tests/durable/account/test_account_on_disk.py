@@ -31,8 +31,8 @@ from pcqr.errors import (
     LedgerDamaged,
     LedgerError,
     LedgerRolledBack,
-    LedgerTooNew,
     NotALedger,
+    OtherVersion,
     ParameterError,
 )
 from pcqr.privacy.guarantee import Guarantee
@@ -199,11 +199,11 @@ def test_strange_addresses_do_not_show_their_password() -> None:
         assert "secret" not in str(caught.value)
 
 
-def test_terms_of_a_newer_version_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terms_of_another_version_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "FORMAT", 2)
     Account.create("new", 1.0, 1e-6)
     monkeypatch.undo()
-    with pytest.raises(LedgerTooNew, match="newer version"):
+    with pytest.raises(OtherVersion, match="terms of format 2"):
         Account.open(home / "data" / "accounts" / "new.account", anchor=next((home / "state" / "anchors").iterdir()))
 
 

@@ -14,7 +14,6 @@ from support.ledgers import Shelf, add, bodies
 
 from pcqr.durable.ledger import Entry, create_ledger
 from pcqr.durable.ledger import chain as adoptions
-from pcqr.durable.ledger.chain import ADOPTED
 from pcqr.errors import LedgerClosed, LedgerInUse, LedgerRolledBack
 
 NOTHING_LEFT = b"nothing left"
@@ -76,14 +75,6 @@ def test_an_adoption_is_shown_for_ever_with_time_user_and_machine(shelf: Shelf) 
         assert reader.adoptions == both
         assert "user" not in first.facts(for_holder=False)
         assert first.facts(for_holder=True)["user"] == "ann"
-
-
-def test_an_adoption_that_an_earlier_version_recorded_has_its_time_alone() -> None:
-    entry = Entry(8, ADOPTED, None, b'{"adopted": "2026-01-02T03:04:05+00:00"}', bytes(32))
-    found = adoptions.read_adoption(entry)
-    assert found == adoptions.Adoption("2026-01-02T03:04:05+00:00", 7, None, False, None, None)
-    assert "somebody" in str(found)
-    assert "2026-01-02 03:04:05 UTC" in found.assumption
 
 
 @pytest.mark.usefixtures("who")

@@ -8,11 +8,11 @@ import threading
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.ledgers import Shelf, add, bodies, make_older
+from support.ledgers import Shelf, add, bodies
 
 from pcqr.durable.ledger import Ledger, keys
 from pcqr.durable.ledger.store import prefixes
-from pcqr.errors import LedgerError, ParameterError
+from pcqr.errors import ParameterError
 
 names = itertools.count()
 
@@ -150,25 +150,3 @@ def test_only_a_few_keys_are_kept_in_memory(files: Shelf, monkeypatch: pytest.Mo
 def test_prefixes_fit_into_a_database_and_tell_the_beginnings_of_keys_apart(one: bytes, other: bytes) -> None:
     beginnings = [key[:8].ljust(8, b"\0") for key in (one, other)]
     assert prefixes([one, other]).tolist() == [int.from_bytes(each, "big", signed=True) for each in beginnings]
-
-
-def test_a_ledger_of_an_earlier_version_is_brought_up_to_date_by_a_writer(shelf: Shelf) -> None:
-    """Two ledgers may be in one database."""
-    with shelf.create() as ledger:
-        add(ledger, b"one", b"two", state=b"2")
-        with ledger.transaction() as transaction:
-            transaction.append("note", b"without a key")
-        before, last = list(ledger.entries()), ledger.last
-    make_older(shelf)
-    with pytest.raises(LedgerError, match=r"earlier version of pcqr: its tables are version 2.*once for writing"):
-        shelf.open(read_only=True)
-    with shelf.open() as again:
-        assert (list(again.entries()), again.last, again.state) == (before, last, b"2")
-        assert again.find([b"one", b"two", b"three"]).keys() == {b"one", b"two"}
-        with pytest.raises(ParameterError, match="no entry of the ledger has"):
-            add(again, b"two")
-        with again.transaction() as transaction:
-            transaction.append("answers", b"", b"three", b"fours")
-        again.verify()
-    with shelf.open(read_only=True) as reader:
-        assert reader.find([b"one", b"three", b"fours"]).keys() == {b"one", b"three", b"fours"}

@@ -17,8 +17,8 @@ from pcqr.errors import (
     LedgerClosed,
     LedgerError,
     LedgerRolledBack,
-    LedgerTooNew,
     NotALedger,
+    OtherVersion,
     ParameterError,
 )
 
@@ -101,13 +101,15 @@ def test_what_does_not_exist_is_not_opened_and_what_exists_not_created(shelf: Sh
     shelf.open().close()
 
 
-def test_a_newer_version_is_refused(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_of_another_version_are_refused(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(tables, "MIGRATIONS", (*tables.MIGRATIONS, lambda _: None))
+        patch.setattr(tables, "VERSION", 3)
         shelf.create().close()
     for read_only in (False, True):
-        with pytest.raises(LedgerTooNew, match="newer version of pcqr: its tables are version 5"):
+        with pytest.raises(OtherVersion, match="another version of pcqr: it has tables of version 3"):
             shelf.open(read_only=read_only)
+    with pytest.raises((OtherVersion, NotALedger), match=r"tables of version 3|a file already"):
+        create_ledger(shelf.place(), "release", shelf.folder / "second anchor")
 
 
 def test_a_clock_that_goes_back_changes_nothing(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pcqr.durable.account.filters import BasicFilter, ConcentratedFilter, Filter, Tally
-from pcqr.errors import LedgerDamaged, LedgerTooNew
+from pcqr.errors import LedgerDamaged, OtherVersion
 from pcqr.privacy.unit import Unit
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Terms:
             )
         terms = json.loads(entry.body)
         if terms["format"] != FORMAT:
-            raise LedgerTooNew(place, f"has terms of format {terms['format']}", "Open it with a newer version of pcqr.")
+            raise OtherVersion(place, f"has terms of format {terms['format']}, where this pcqr reads {FORMAT}")
         epsilon, delta = terms["epsilon"], terms["delta"]
         zcdp = terms["filter"] == ConcentratedFilter.name
         rule = ConcentratedFilter(epsilon, delta, terms["rho"]) if zcdp else BasicFilter(epsilon, delta)

@@ -73,16 +73,16 @@ def adoption_body(known: Link | None, *, is_written_off: bool) -> bytes:
 
 
 def read_adoption(entry: Entry) -> Adoption:
-    """Return the adoption in an entry. Earlier versions of pcqr wrote the time alone."""
+    """Return the adoption in an entry."""
     facts = json.loads(entry.body)
-    known, before = facts.get("known"), entry.before
+    known, before = facts["known"], entry.before
     return Adoption(
         time=facts["adopted"],
         entries=before,
         lost=None if known is None else max(0, known - before),
-        is_written_off=facts.get("written_off", False),
-        user=facts.get("user"),
-        host=facts.get("host"),
+        is_written_off=facts["written_off"],
+        user=facts["user"],
+        host=facts["host"],
     )
 
 

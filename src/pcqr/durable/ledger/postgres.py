@@ -74,7 +74,7 @@ class PostgresStore(Store):
     def make(self, identity: bytes, purpose: str, anchor: NewAnchor) -> None:
         """Put a new ledger into the database; its anchor is made before it is committed."""
         with self.begin() as connection, self.explaining():
-            self._begin_migrating(connection)
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
             try:
                 first = self.create(identity, purpose, connection)
                 reached("draft made")
@@ -140,9 +140,6 @@ class PostgresStore(Store):
     def _begin_writing(self, connection: Connection) -> None:
         connection.execution_options(isolation_level="READ COMMITTED")
         connection.begin()
-
-    def _begin_migrating(self, connection: Connection) -> None:
-        connection.execute(text(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})"))
 
 
 def _code_of_connection(error: Any) -> str:

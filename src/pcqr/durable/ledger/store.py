@@ -39,13 +39,12 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
-    text,
     update,
 )
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from pcqr.durable.ledger.chain import Entry, Link, genesis, split
-from pcqr.errors import LedgerDamaged, LedgerError, LedgerTooNew, NotALedger, PcqrError
+from pcqr.errors import LedgerDamaged, LedgerError, NotALedger, OtherVersion, PcqrError
 
 CREATION = ("draft made", "anchor made", "ledger placed")
 TURN = ("turn begun", "entries written", "committed", "anchor written", "anchor synced")
@@ -70,7 +69,7 @@ def watched(watcher: Callable[[str], None]) -> Iterator[None]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The tables of a ledger's database, and how they come about: numbered migrations, each in one transaction.
+# The tables of a ledger's database.
 
 
 METADATA = MetaData()
@@ -168,86 +167,16 @@ def prefixes_in(keys: bytes, size: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(beginnings).view(">i8").ravel().astype(np.int64)
 
 
-def _create_tables(connection: Connection) -> None:
-    """As they were in version 1: an entry has one key, or none."""
-    first = MetaData()
-    META.to_metadata(first)
-    Table(
-        "pcqr_ledgers",
-        first,
-        Column("number", Integer, primary_key=True),
-        Column("name", String, nullable=False, unique=True),
-        Column("identity", String(32), nullable=False, unique=True),
-        Column("purpose", String, nullable=False),
-        Column("seq", BigInteger, nullable=False),
-        Column("hash", LargeBinary, nullable=False),
-        Column("state", LargeBinary, nullable=False),
-    )
-    Table(
-        "pcqr_entries",
-        first,
-        Column("ledger", Integer, primary_key=True, autoincrement=False),
-        Column("seq", BigInteger, primary_key=True, autoincrement=False),
-        Column("kind", String, nullable=False),
-        Column("key", LargeBinary),
-        Column("body", LargeBinary, nullable=False),
-        Column("hash", LargeBinary, nullable=False),
-        Column("closing", LargeBinary),
-        Index("pcqr_keys", "key", "ledger", unique=True),
-        sqlite_with_rowid=False,
-    )
-    first.create_all(connection, checkfirst=False)
-    connection.execute(insert(META).values(version=0))
-
-
-def _create_quotas(connection: Connection) -> None:
-    METADATA.create_all(connection, [USAGE, ASKED, REQUESTS], checkfirst=False)
-
-
-def _create_index(connection: Connection) -> None:
-    """Entries with many keys, and an index that is written in bulk. A process that knows neither stops at `keys`."""
-    for change in (
-        'pcqr_entries RENAME COLUMN "key" TO keys',
-        "pcqr_entries ADD COLUMN size INTEGER NOT NULL DEFAULT 1",
-        "pcqr_ledgers ADD COLUMN indexed BIGINT NOT NULL DEFAULT 0",
-    ):
-        connection.execute(text(f"ALTER TABLE {change}"))
-    METADATA.create_all(connection, [INDEX], checkfirst=False)
-    keyed = select(ENTRIES.c["keys"], ENTRIES.c.ledger, ENTRIES.c.seq).where(ENTRIES.c["keys"].is_not(None))
-    found = connection.execute(keyed.order_by(ENTRIES.c["keys"]).execution_options(yield_per=_AT_ONCE))
-    for rows in found.partitions():
-        numbered = zip(rows, prefixes([key for key, *_ in rows]).tolist(), strict=True)
-        connection.execute(
-            insert(INDEX), [{"ledger": ledger, "prefix": number, "seq": seq} for (_, ledger, seq), number in numbered]
-        )
-    connection.execute(text("DROP INDEX pcqr_keys"))
-    connection.execute(update(LEDGERS).values(indexed=LEDGERS.c.seq))
-
-
-def _create_receipts(connection: Connection) -> None:
-    """Earlier versions kept whole replies. A request that is sent again gets its answers from the chain."""
-    connection.execute(text("DROP TABLE pcqr_requests"))
-    METADATA.create_all(connection, [REQUESTS], checkfirst=False)
-
-
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (_create_tables, _create_quotas, _create_index, _create_receipts)
-"""The n-th, counted from 0, brings a database from version n to version n + 1."""
-_AT_ONCE = 10_000
+VERSION = 4
+"""Of the tables. A database with another version is refused."""
 _PREFIX = 8
 
 
 def version(connection: Connection) -> int:
-    """Which version the tables have; 0 where there are none."""
+    """Return which version the tables have; 0 where there are none."""
     if not inspect(connection).has_table(META.name):
         return 0
     return int(connection.execute(select(META.c.version)).scalar_one())
-
-
-def migrate(connection: Connection) -> None:
-    """Bring the tables up to date, inside the caller's transaction."""
-    for number in range(version(connection), len(MIGRATIONS)):
-        MIGRATIONS[number](connection)
-        connection.execute(update(META).values(version=number + 1))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -349,9 +278,10 @@ class Store(ABC):
         """Raise if the database's own structure is damaged. May read all of it."""
 
     def bind(self, purpose: str) -> None:
-        """Find the ledger in its database, and bring the tables up to date where they are older."""
+        """Find the ledger in its database."""
         with self.reading() as connection:
-            version = self._checked_version(connection)
+            if not self._has_tables(connection):
+                raise NotALedger(self.place, "does not exist: its database has no ledgers", "Create it first.")
             columns = (LEDGERS.c.number, LEDGERS.c.identity, LEDGERS.c.purpose)
             found = connection.execute(select(*columns).where(LEDGERS.c.name == self._name)).one_or_none()
         if found is None:
@@ -363,15 +293,12 @@ class Store(ABC):
                 "Name the other one.",
             )
         self._number, self.identity = found.number, found.identity
-        if version < len(MIGRATIONS):
-            with self.begin() as connection, self.explaining():
-                self._begin_migrating(connection)
-                migrate(connection)
-                self.commit(connection)
 
     def create(self, identity: bytes, purpose: str, connection: Connection) -> Link:
         """Tables, where there are none, and a ledger with its genesis, inside the caller's transaction."""
-        migrate(connection)
+        if not self._has_tables(connection):
+            METADATA.create_all(connection, checkfirst=False)
+            connection.execute(insert(META).values(version=VERSION))
         first = genesis(identity, purpose)
         row = {"name": self._name, "identity": identity.hex(), "purpose": purpose, "state": b"", "indexed": 0}
         try:
@@ -548,26 +475,12 @@ class Store(ABC):
             self._texts[statement] = str(statement.compile(dialect=self._engine.dialect))  # type: ignore[attr-defined]
         return self._texts[statement]
 
-    def _begin_migrating(self, connection: Connection) -> None:  # noqa: B027
-        """Keep other processes from doing the same."""
-
-    def _checked_version(self, connection: Connection) -> int:
-        found, own = version(connection), len(MIGRATIONS)
-        if found == 0:
-            raise NotALedger(self.place, "does not exist: its database has no ledgers", "Create it first.")
-        if found > own:
-            raise LedgerTooNew(
-                self.place,
-                f"was written by a newer version of pcqr: its tables are version {found}, and this pcqr knows {own}",
-                "Install a newer pcqr.",
-            )
-        if found < own and self._is_reader:
-            raise LedgerError(
-                self.place,
-                f"was written by an earlier version of pcqr: its tables are version {found}, and this pcqr reads {own}",
-                "Open it once for writing, as every command that adds to it does: that brings them up to date.",
-            )
-        return found
+    def _has_tables(self, connection: Connection) -> bool:
+        """Are there tables? Raise if they have another version."""
+        found = version(connection)
+        if found not in (0, VERSION):
+            raise OtherVersion(self.place, f"has tables of version {found}, where this pcqr reads {VERSION}")
+        return found != 0
 
 
 def _do_nothing(_: object) -> None:
