@@ -28,7 +28,7 @@ import numpy as np
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "pcqr"
-SERIALIZATION = (PACKAGE / "documents",)
+SERIALIZATION = (PACKAGE / "serialization",)
 SHORT = 100
 """A module with one importer and fewer lines could be part of its importer."""
 _IMPORTING = "<frozen importlib"

@@ -22,6 +22,8 @@ from pcqr.cli.console import (
     draw_into,
     error_fields,
     field_table,
+    naming,
+    open_table,
     print_json,
     warn,
     warn_if_together,
@@ -63,25 +65,14 @@ def account_of(job: Charging, command: str) -> Account | None:
         raise ParameterError("--no-account", "left out with --account", True)
     if job.seed is not None:
         raise ParameterError("--seed", "left out with --account: what is not private is not charged", job.seed)
-    with naming_account("--account"):
+    with naming(account="--account"):
         place = found(job.account)
     if isinstance(place, Path):
         check_not_input(place, job.inputs, option="--account")
     if job.account_anchor is not None:
         check_not_input(job.account_anchor, job.inputs, option="--account-anchor")
-    with naming_account("--account"):
+    with naming(account="--account"):
         return Account.open(job.account, anchor=job.account_anchor).on_behalf_of(command)
-
-
-@contextmanager
-def naming_account(option: str) -> Iterator[None]:
-    """Name `option`, by which the account was given, in errors about the account."""
-    try:
-        yield
-    except ParameterError as error:
-        if error.name != "account":
-            raise
-        raise ParameterError(option, error.allowed, error.received) from None
 
 
 @contextmanager
@@ -221,7 +212,7 @@ def run_create(job: CreateAccount) -> None:
     unit = Unit(job.unit, job.rows)
     if not job.accept_weak_guarantee and (caveats := Guarantee(job.epsilon, job.delta, unit=unit).caveats()):
         raise weak(caveats)
-    with naming_account("NAME"):
+    with naming(account="NAME"):
         account = Account.create(
             job.place, job.epsilon, job.delta, filter=job.filter_name, unit=unit, anchor=job.anchor
         )
@@ -247,7 +238,7 @@ def run_show(job: ShowAccount) -> None:
     """Show the terms, the charges with running sums and what remains, and draw a picture if `job` wants one."""
     if job.plot is not None:
         check_output(job.plot, inputs=(), overwrite=job.overwrite, option="--plot")
-    with naming_account("NAME"):
+    with naming(account="NAME"):
         account = Account.open(job.place, anchor=job.anchor)
     if job.verify:
         account.verify()
@@ -278,7 +269,7 @@ def run_show(job: ShowAccount) -> None:
 
 
 def run_adopt(job: AdoptAccount) -> None:
-    with naming_account("NAME"):
+    with naming(account="NAME"):
         account = Account.open(job.place, anchor=job.anchor, adopt=True, write_off=job.write_off)
     if job.as_json:
         print_json(_facts(account))
@@ -299,9 +290,7 @@ def run_list(job: ListAccounts) -> None:
     if not accounts:
         Console().print(f"No account in {directory()}. To make one: pcqr account create NAME --epsilon … --delta …")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("account", "filter", "all together", "remaining", "charges"):
-        table.add_column(title)
+    table = open_table(("account", "filter", "all together", "remaining", "charges"))
     for name, account in accounts:
         if isinstance(account, Account):
             limit = f"ε = {account.epsilon:.12g}, δ = {account.delta:.12g}"

@@ -29,6 +29,7 @@ from pcqr.cli.console import (
     complain,
     error_fields,
     field_table,
+    naming,
     print_json,
     progress,
     stages,
@@ -39,7 +40,6 @@ from pcqr.cli.inputs import (
     check_label,
     check_public,
     label_names,
-    naming,
     public_size,
     read_inputs,
     read_shown,
@@ -181,7 +181,7 @@ def _checked_out(job: Answer) -> Path:
         raise ParameterError("--show", "left out with --json, which prints one object", True)
     if job.model_out is not None and not job.publishes:
         raise ParameterError("--model-out", "left out, but for --algorithm universal", str(job.model_out))
-    with naming("--out"):
+    with naming(path="--out"):
         check_suffix(job.out)
     price = Price(job.epsilon, job.delta)
     check_answers(job.out, job.inputs, price, overwrite=job.overwrite)

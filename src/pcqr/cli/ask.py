@@ -26,11 +26,12 @@ from pcqr.cli.console import (
     complain,
     error_fields,
     field_table,
+    naming,
     print_json,
     progress,
     reason,
 )
-from pcqr.cli.inputs import naming, read
+from pcqr.cli.inputs import read
 from pcqr.cli.jobs import Ask
 from pcqr.cli.releases import COLUMNS, Answers, check_part, check_replaced, files_of, found_again, part_of
 from pcqr.client import Remote, connect
@@ -80,7 +81,7 @@ def run(job: Ask) -> None:
 def _checked_out(job: Ask) -> Path:
     if job.out is None:
         raise ParameterError("--out", "given, for the answers: only --dry-run needs none", None)
-    with naming("--out"):
+    with naming(path="--out"):
         check_suffix(job.out)
     for place in (job.out, part_of(job.out)):
         check_output(place, inputs=(job.queries, *files_of(job)), overwrite=True)
@@ -234,7 +235,7 @@ def _logged(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:
 def _whole(out: Path) -> list[Row]:
     if not out.exists():
         return []
-    with naming("--out"):
+    with naming(path="--out"):
         found = read_table(out)
     return [(_text(label), str(kind)) for label, kind in zip(found["label"], found["kind"], strict=True)]
 

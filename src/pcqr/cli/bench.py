@@ -17,8 +17,8 @@ from pcqr.bench.report import Comparison, draw, markdown, methods, needed
 from pcqr.bench.running import Run, Runs, write_results
 from pcqr.bench.tables import Task, load, own
 from pcqr.checks import check_delta
-from pcqr.cli.console import Signals, draw_into, make_directory, print_json
-from pcqr.cli.inputs import declared_schema, naming
+from pcqr.cli.console import Signals, draw_into, make_directory, naming, print_json
+from pcqr.cli.inputs import declared_schema
 from pcqr.cli.jobs import Bench
 from pcqr.errors import ParameterError
 from pcqr.files import write_whole
@@ -110,7 +110,7 @@ def _own(job: Bench) -> Task:
         raise ParameterError("--schema", "left out with --public-rows 0: nothing is public then", str(job.schema))
     schema = None if job.schema is None else declared_schema(job.schema)
     labels = None if job.labels is None else [name.strip() for name in job.labels.split(",")]
-    with naming("--table"):
+    with naming(path="--table"):
         options: dict[str, Any] = {"user": job.groups, "schema": schema, "public_rows": job.public_rows}
         return own(job.table, job.label, labels=labels, drop=job.drop, **options)
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, is_dataclass
@@ -226,6 +226,17 @@ def reporting(*, as_json: bool) -> Iterator[None]:
         raise typer.Exit(STOPPED) from None
 
 
+@contextmanager
+def naming(**options: str) -> Iterator[None]:
+    """Have errors about a parameter speak of the option, or argument, that it was given by."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.name not in options:
+            raise
+        raise ParameterError(options[error.name], error.allowed, error.received) from None
+
+
 def error_fields(error: PcqrError) -> dict[str, Any]:
     """The one JSON shape of an error: its type, its message and its fields (answers so far are in the output)."""
     fields = {name: _plain(value) for name, value in vars(error).items() if name != "answers"}
@@ -332,6 +343,14 @@ def field_table(fields: Mapping[str, str]) -> Table:
     table.add_column(overflow="fold")  # a long path is broken, not cut
     for name, value in fields.items():
         table.add_row(name, Text(value))
+    return table
+
+
+def open_table(columns: Iterable[str], *, title: str | None = None, left: int | None = None) -> Table:
+    """Return a table without lines, whose first `left` columns are flush left; by default all are."""
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="left" if left is None or place < left else "right")
     return table
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.cli.console import at_the_end, warn
+from pcqr.cli.console import at_the_end, naming, warn
 from pcqr.cli.options import OnPrivateFiles, Spending
 from pcqr.data.records import Encoded, Records
 from pcqr.data.records.parted import Cluster, Engine, ParquetParts, ParquetTable, Parted, Reading, Spool
@@ -129,7 +129,7 @@ def kinds_of(job: OnPrivateFiles, types: Sequence[str]) -> tuple[tuple[RawColumn
     if job.private.suffix.lower() == ".parquet" or job.private.is_dir():
         raw = RawParquet(ParquetParts.of(job.private), declared, job.not_features)
         return raw.columns, raw.assumptions, raw.size
-    with naming("--private"):
+    with naming(path="--private"):
         names, records = table_size(job.private)
     kept = {name: "none" for name in names if name not in job.not_features}
     return *raw_columns(kept, declared, str(job.private)), records
@@ -210,7 +210,7 @@ def _with_categories(schema: Schema, declarations: Sequence[str]) -> Schema:
 
 def read(path: Path, option: str) -> Columns:
     """The table in the file that `option` names."""
-    with naming(option):
+    with naming(path=option):
         return read_table(path)
 
 
@@ -239,17 +239,6 @@ _KINDS: Mapping[str, RawKind] = {
 }
 """What --types calls the kinds."""
 _TYPE = re.compile(rf"(?P<name>.+?)=(?P<kind>{'|'.join(_KINDS)})\s*(?:,\s*|$)", flags=re.DOTALL)
-
-
-@contextmanager
-def naming(option: str) -> Iterator[None]:
-    """Errors about a path speak of the option that it was given by."""
-    try:
-        yield
-    except ParameterError as error:
-        if error.name != "path":
-            raise
-        raise ParameterError(option, error.allowed, error.received) from None
 
 
 def label_names(declared: str | None, *, most: int) -> tuple[str, ...] | None:
@@ -346,7 +335,7 @@ def public_size(job: OnPrivateFiles) -> tuple[tuple[str, ...], int]:
     if job.private.is_dir() and (parts := in_parts(job)) is not None:
         return parts.columns, parts.rows
     if job.groups is None:
-        with naming("--private"):
+        with naming(path="--private"):
             return table_size(job.private)
     private = read(job.private, "--private")
     user_level = units_of(private, job)
@@ -413,6 +402,7 @@ _SHARES = ((0.01, "A few"), (0.1, "Some"), (0.5, "Many"))
 
 
 _OPTIONS = ("scratch", "scheduler", "workers")
+_NAMES = {"path": "--private"} | {name: f"--{name}" for name in _OPTIONS}
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 MANY_CELLS = 20_000_000
 """Rows times columns from which on a Parquet file is read part by part. Both are public, and the model is the same."""
@@ -431,7 +421,7 @@ def in_parts(job: OnPrivateFiles) -> ParquetParts | None:
         for option, given in _asked(job).items():
             raise ParameterError(option, f"left out with {weighing}: the table is then read into memory", str(given))
         return None
-    with naming_options():
+    with naming(**_NAMES):
         found = ParquetParts.of(job.private)
     if not job.private.is_dir() and not _asked(job) and found.rows * len(found.columns) < MANY_CELLS:
         return None
@@ -442,7 +432,7 @@ def in_parts(job: OnPrivateFiles) -> ParquetParts | None:
 
 def read_parts(job: OnPrivateFiles, parts: ParquetParts, schema: Schema, label: LabelColumn) -> Parted:
     """The records, every cell of them judged."""
-    with naming_options():
+    with naming(**_NAMES):
         engine = _engine(job)
         drop = [name for name in job.not_features if name in parts.columns]
         return Parted.read(engine, parts, Reading(str(job.private), schema.columns, label), drop)
@@ -450,21 +440,9 @@ def read_parts(job: OnPrivateFiles, parts: ParquetParts, schema: Schema, label: 
 
 def table_in_parts(job: OnPrivateFiles, parts: ParquetParts) -> ParquetTable:
     """The table, of which nothing is public but columns and kinds: it is read by `fit`."""
-    with naming_options():
+    with naming(**_NAMES):
         drop = [name for name in job.not_features if name in parts.columns]
         return ParquetTable(job.private, job.label, drop=drop, engine=_engine(job))
-
-
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Errors speak of the options by which things were given."""
-    try:
-        yield
-    except ParameterError as error:
-        option = {"path": "--private"}.get(error.name, f"--{error.name}" if error.name in _OPTIONS else None)
-        if option is None:
-            raise
-        raise ParameterError(option, error.allowed, error.received) from None
 
 
 def _asked(job: OnPrivateFiles) -> dict[str, object]:

@@ -16,7 +16,7 @@ from pcqr.advice.measured import Measured
 from pcqr.advice.outlook import Line, Outlook, explain_calibrated, explain_paper, look
 from pcqr.advice.question import ASSUMED, SYMBOLS, Option, Question, Unknown, estimator_of
 from pcqr.advice.solving import MOST_QUERIES, Solved
-from pcqr.cli.console import field_table, print_json
+from pcqr.cli.console import field_table, open_table, print_json
 from pcqr.cli.jobs import Plan
 from pcqr.errors import ParameterError
 from pcqr.files import check_output, replacing
@@ -311,10 +311,8 @@ def _changes(changes: dict[Unknown, float]) -> list[str]:
 
 
 def _frontier_table(outlook: Outlook) -> Table:
-    table = Table(title="What is proved", title_justify="left", box=None, padding=(0, 2, 0, 0))
     names = dict.fromkeys((*_TABULATED, *outlook.question.unknown))
-    for name in names:
-        table.add_column(SYMBOLS[name], justify="right")
+    table = open_table((SYMBOLS[name] for name in names), title="What is proved", left=0)
     for at, found in outlook.points:
         known = outlook.question if found is None else found.request
         values = {name: getattr(known, name) for name in names} | {outlook.runs: at}
@@ -324,14 +322,22 @@ def _frontier_table(outlook: Outlook) -> Table:
 
 def _modes_table(outlook: Outlook) -> Table:
     figures, votes = outlook.figures, outlook.fewest
-    table = Table(title="Records for a proof, and the parameters", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    table.add_column("")
-    table.add_column("paper, as printed", justify="right")
-    table.add_column("calibrated", justify="right")
-    none = ("–",) * 9
-    plan = None if votes is None else votes.plan
-    calibrated = none
-    if plan is not None and votes is not None:
+    columns = ("", "paper, as printed", "calibrated")
+    table = open_table(columns, title="Records for a proof, and the parameters", left=1)
+    rows = {
+        "records n": f"{figures.n:.3g}",
+        "sub-sample n'": f"{figures.subsample:.3g}",
+        "teachers k": f"{figures.k:,}",
+        "records a teacher": f"{figures.subsample // figures.k:,}",
+        "unstable answers T": f"{figures.T:,}",
+        "threshold w": f"{figures.threshold:,}",
+        "margin D": "–",
+        "relabelling η": f"{RELABEL_TEMPERATURE:g}",
+        "sparse vector": "as printed",
+    }
+    calibrated: tuple[str, ...] = ("–",) * len(rows)
+    if votes is not None:
+        plan = votes.plan
         calibrated = (
             f"{plan.records:,}",
             f"{plan.subsample:,} (q = {plan.sampling_rate:.3g})",
@@ -343,38 +349,14 @@ def _modes_table(outlook: Outlook) -> Table:
             f"{plan.inverse_temperature or 0:.4g}",
             _FORMS[type(plan.sparse_vector).__name__],
         )
-    printed = (
-        f"{figures.n:.3g}",
-        f"{figures.subsample:.3g}",
-        f"{figures.k:,}",
-        f"{figures.subsample // figures.k:,}",
-        f"{figures.T:,}",
-        f"{figures.threshold:,}",
-        "–",
-        f"{RELABEL_TEMPERATURE:g}",
-        "as printed",
-    )
-    names = (
-        "records n",
-        "sub-sample n'",
-        "teachers k",
-        "records a teacher",
-        "unstable answers T",
-        "threshold w",
-        "margin D",
-        "relabelling η",
-        "sparse vector",
-    )
-    for row in zip(names, printed, calibrated, strict=True):
-        table.add_row(*row)
+    for (name, printed), ours in zip(rows.items(), calibrated, strict=True):
+        table.add_row(name, printed, ours)
     return table
 
 
 def _options_table(outlook: Outlook) -> Table:
-    table = Table(title=f"Algorithms at n = {outlook.records:,}", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    table.add_column("")
-    for title in ("excess error, proved", "excess error, expected", "unstable, expected", "unanswered, expected"):
-        table.add_column(title, justify="right")
+    columns = ("", "excess error, proved", "excess error, expected", "unstable, expected", "unanswered, expected")
+    table = open_table(columns, title=f"Algorithms at n = {outlook.records:,}", left=1)
     for option in outlook.options:
         if option.expected is None:
             table.add_row(option.algorithm, *("–",) * 4)
@@ -395,11 +377,8 @@ def _print_explanation(console: Console, outlook: Outlook) -> None:
         parts.append(("The calibrated numbers", explain_calibrated(outlook.request, outlook.fewest)))
     for title, lines in parts:
         console.print()
-        table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-        table.add_column("")
-        table.add_column("value", justify="right")
-        table.add_column("formula")
-        table.add_column("proof")
+        table = open_table(("", "value", "formula", "proof"), title=title)
+        table.columns[1].justify = "right"
         for line in lines:
             shown = f"{line.value:,}" if isinstance(line.value, int) else f"{line.value:.4g}"
             table.add_row(line.symbol, shown, line.formula, line.proof)
@@ -419,9 +398,7 @@ def _without_a_class(job: Plan) -> None:
     if advice is not None:
         print_advice(console, advice)
     if outlooks:
-        table = Table(title="What is proved, for some classes", title_justify="left", box=None, padding=(0, 2, 0, 0))
-        for title in ("class", "answer", "recommended"):
-            table.add_column(title)
+        table = open_table(("class", "answer", "recommended"), title="What is proved, for some classes")
         for name, found in outlooks.items():
             best = found.recommendation.option
             table.add_row(name, _headline(found), "–" if best is None else best.algorithm)
@@ -569,10 +546,7 @@ def _points(ends: tuple[float, float]) -> str:
 
 def _table(advice: Advice) -> Table:
     title = "All ways, as measured: points of accuracy (an unanswered query counts as a coin)"
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    table.add_column("")
-    for column in ("n·ε", "below boosting", "unanswered"):
-        table.add_column(column, justify="right")
+    table = open_table(("", "n·ε", "below boosting", "unanswered"), title=title, left=1)
     table.add_column("privacy")
     for advised in (advice.best, *advice.others):
         found = advised.measured

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import fields
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -21,8 +19,8 @@ from pcqr.cli.account import (
     end_dry_run,
     refusing_weak,
 )
-from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, print_json, reason
-from pcqr.cli.inputs import check_drop, check_label, naming, read, units_of
+from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, naming, print_json, reason
+from pcqr.cli.inputs import check_drop, check_label, read, units_of
 from pcqr.cli.jobs import Predict, Score
 from pcqr.cli.releases import check_replaced, loaded
 from pcqr.data.schema.cells import listed
@@ -43,7 +41,7 @@ FREE = "Nothing: whatever is computed from a published model costs nothing, howe
 
 def run(job: Predict) -> None:
     """Load, check, predict, write, summarise."""
-    with naming("--out"):
+    with naming(path="--out"):
         check_suffix(job.out)
     model_file = job.model / "model.json" if job.model.is_dir() else job.model  # labels may lie beside it
     check_output(job.out, inputs=(model_file, job.file), overwrite=job.overwrite)
@@ -128,7 +126,7 @@ def run_score(job: Score) -> None:
     """Load, check, charge, count, write, show. Once noise is drawn, no signal comes between it and what is shown."""
     if job.out is not None:
         check_output(job.out, inputs=job.inputs, overwrite=job.overwrite)
-    with _named_as_options():
+    with naming(epsilon="--epsilon", bins="--bins"):
         scoring = Scoring.of(loaded(job.model), job.epsilon, job.bins)
     account = account_of(job, "pcqr score")
     if job.dry_run:
@@ -168,21 +166,10 @@ def run_score(job: Score) -> None:
             raise typer.Exit(SPENT) from None
 
 
-@contextmanager
-def _named_as_options() -> Iterator[None]:
-    """Errors about a parameter speak of the option that it was given by."""
-    try:
-        yield
-    except ParameterError as error:
-        if error.name not in {field.name for field in fields(Score)}:
-            raise
-        raise ParameterError(f"--{error.name}", error.allowed, error.received) from None
-
-
 def _show_plan(job: Score, scoring: Scoring, account: Account | None) -> None:
     """What `run_score` would do. Of the private file: column names and n (rows, or persons)."""
     if job.groups is None:
-        with naming("--private"):
+        with naming(path="--private"):
             columns, records = table_size(job.private)
     else:
         private = read(job.private, "--private")

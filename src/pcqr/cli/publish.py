@@ -25,6 +25,7 @@ from pcqr.cli.console import (
     complain,
     fail,
     field_table,
+    naming,
     print_json,
     progress,
     reason,
@@ -47,7 +48,7 @@ from pcqr.cli.inputs import (
     shown_by_kinds,
 )
 from pcqr.cli.jobs import Publish
-from pcqr.cli.options import Learning
+from pcqr.cli.options import Learning, option_of
 from pcqr.cli.releases import check_folder, not_written
 from pcqr.data.records.feature_map import FeatureMap
 from pcqr.data.records.parted import ParquetParts
@@ -368,17 +369,13 @@ def schema_for(job: Learning, shown: Shown) -> Schema | None:
 
 def _dry_run(job: Learning, make: Make, names: Sequence[Any], records: int, shown: Shown) -> DryRun:
     """Return what the run will do, tried out as far as public things go."""
-    try:
+    with naming(**{field.name: option_of(field.name) for field in fields(job)}):
         learner = make(names)
         if is_bare(job):
             learner.set_params(types={column.name: column.kind for column in kinds_of(job, job.types)[0]})
         weighed = {} if job.weight_column is None else {"weights": True}
         public, schema = public_rows(shown), schema_for(job, shown)
         found = learner.dry_run(records, public, schema, user_level=job.groups is not None, **weighed)
-    except ParameterError as error:  # in the words of the command line
-        if error.name not in {field.name for field in fields(job)}:
-            raise
-        raise ParameterError(f"--{error.name.replace('_', '-')}", error.allowed, error.received) from None
     try_out(found, names, shown if found.schema is None else replace(shown, schema=found.schema), job.epsilon)
     return found
 

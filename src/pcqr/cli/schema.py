@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from pcqr.cli.account import (
     end_dry_run,
     refusing_weak,
 )
-from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, print_json, reason
+from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, naming, print_json, reason
 from pcqr.cli.inputs import check_drop, declared_schema, declared_types, unit_ids
 from pcqr.cli.jobs import MakeSchema
 from pcqr.data.records.parted import ParquetParts
@@ -53,6 +53,7 @@ MOST_CATEGORIES = 100
 DEFAULT_DELTA = 1e-6
 SPENT = 1
 """Exit code: the schema was drawn, ε is spent, and its file could not be written."""
+_NAMES = {"path": "FILE", "epsilon": "--epsilon", "delta": "--delta", "types": "--types"}
 _WITH_PRIVATE = ("epsilon", "delta", "types", "account", "account_anchor", "seed")
 """Options that --private alone has a use for, beside flags."""
 
@@ -95,7 +96,7 @@ def _run_private(job: MakeSchema) -> None:
     with refusing_weak(job, release.epsilon), Signals() as signals:
         try:
             with ExitStack() as spending:
-                with _named_as_options():
+                with naming(**_NAMES):
                     table, user_level = _table(job)
                     schema = release.run(
                         table,
@@ -135,7 +136,7 @@ def _release(job: MakeSchema) -> SchemaRelease:
         raise ParameterError("--out", "a file for the schema: what is paid for must be kept", None)
     if job.out is not None:
         _check_out(job, job.out)
-    with _named_as_options():
+    with naming(**_NAMES):
         return SchemaRelease(job.epsilon, DEFAULT_DELTA if job.delta is None else job.delta)
 
 
@@ -187,7 +188,7 @@ def _is_parquet(job: MakeSchema) -> bool:
 
 def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None) -> None:
     """Show what the run would do. Of the private file it uses names and types of the columns, and n."""
-    with _named_as_options():
+    with naming(**_NAMES):
         columns, _, records = _columns(job)
         if job.groups is not None:
             records = 1 + int(_persons(job, read_table(job.file)).max())
@@ -217,18 +218,6 @@ def _show(job: MakeSchema, schema: Schema, records: int, account: Account | None
     fields |= {"charge": schema.charge or "none", "account": account_line(account)}
     fields["file"] = f"{job.out}: read it, mend it, and give it as --schema to any number of releases, at no further ε"
     console.print(field_table(fields))
-
-
-@contextmanager
-def _named_as_options() -> Iterator[None]:
-    """Errors about a parameter speak of the option that it was given by."""
-    names = {"path": "FILE", "epsilon": "--epsilon", "delta": "--delta", "types": "--types"}
-    try:
-        yield
-    except ParameterError as error:
-        if error.name not in names:
-            raise
-        raise ParameterError(names[error.name], error.allowed, error.received) from None
 
 
 def _check_public_options(job: MakeSchema) -> None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from pcqr.cli.console import print_json
+from pcqr.cli.console import open_table, print_json
 from pcqr.cli.jobs import CreateKey, LimitKey, ListKeys, RenewKey, RevokeKey, Serve
 from pcqr.errors import MissingExtra, ParameterError
 from pcqr.releases.protocol.answers import Usage
@@ -182,9 +181,7 @@ def run_list(job: ListKeys) -> None:
     if not keys:
         Console().print(f"No key in {file.path}. To make one: pcqr keys create NAME --role asker", soft_wrap=True)
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("key", "role", "queries", "unstable answers", "made", "revoked"):
-        table.add_column(title)
+    table = open_table(("key", "role", "queries", "unstable answers", "made", "revoked"))
     for key in keys:
         revoked = "" if key.revoked is None else _day(key.revoked)
         limits = map(_limit, (key.allowance.queries, key.allowance.unstable))

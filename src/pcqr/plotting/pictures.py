@@ -1,10 +1,11 @@
-"""The picture of `pcqr account show`: a bar for each release, where the one before ended, up to what there is."""
+"""The pictures of commands: an account, an audit, the demonstration, a plan."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -55,13 +56,10 @@ from pcqr.plotting.axes import (
     draw_without_privacy,
     entitle,
     fitted,
-    house_style,
     in_powers,
     mark_in_percent,
-    new_figure,
     note,
     picture,
-    save,
     spread_out,
     text_width,
     tidy,
@@ -70,6 +68,24 @@ from pcqr.plotting.axes import (
 
 if TYPE_CHECKING:
     from pcqr.cli.demo import Trace
+
+
+@contextmanager
+def _plot_option(path: Path, width: float, height: float) -> Iterator[Any]:
+    """Open a figure for the file of --plot, in the format that its suffix says. Raise where there is none of it."""
+    with picture(path, width, height) as figure:
+        if path.suffix.lower().removeprefix(".") not in figure.canvas.get_supported_filetypes():
+            allowed = "a name that ends in .svg, .png, .pdf or what else matplotlib writes"
+            raise ParameterError("--plot", allowed, path.name)
+        yield figure
+
+
+def _headline(figure: Any, words: str) -> None:
+    figure.suptitle(words, x=0.008, ha="left", fontsize=TITLE, fontweight="bold")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The picture of `pcqr account show`: a bar for each release, where the one before ended, up to what there is.
 
 
 MOST_BARS = 30
@@ -82,31 +98,22 @@ def draw_account(path: Path, account: Account) -> None:
     """Write the picture to `path`, in the format that its suffix says. Needs the extra `plot`."""
     charges, limit = account.charges, account.filter.limit
     bars = max(1, min(len(charges), MOST_BARS + 1)) + any(each.is_written_off for each in account.adoptions)
-    with house_style():
-        figure = new_figure(10.0, 1.9 + 0.34 * bars, layout="constrained")
-        if path.suffix.lower().removeprefix(".") not in figure.canvas.get_supported_filetypes():
-            raise ParameterError("--plot", "a name that ends in .svg, .png, .pdf", path.name)
+    with _plot_option(path, 10.0, 1.9 + 0.34 * bars) as figure:
         has_delta = limit.delta > 0
         panels = figure.subplots(1, 2 if has_delta else 1, sharey=True, squeeze=False)[0]
         names, spans, colours = _bars(charges)
         spent, charged = account.spent, spans[-1][1] if spans else Tally()
         if spent != charged:
             names, spans, colours = [*names, "written off"], [*spans, (charged, spent)], [*colours, MUTED]
-        symbol = account.filter.symbol
+        symbol, remaining = account.filter.symbol, limit - spent
         _draw(panels[0], [(a.loss, b.loss) for a, b in spans], colours, limit.loss, symbol)
         panels[0].set_yticks(range(len(names)), [fitted(name, SMALL, _WORDS_WIDTH) for name in names], fontsize=SMALL)
+        words = f"left: {symbol} = {at_most(remaining.loss, 4)}"
         if has_delta:
             _draw(panels[1], [(a.delta, b.delta) for a, b in spans], colours, limit.delta, "δ")
-        left = limit - spent
-        words = f"left: {symbol} = {at_most(left.loss, 4)}" + (f", δ = {at_most(left.delta, 3)}" if has_delta else "")
-        figure.suptitle(
-            f"Account {account.name}: ε = {account.epsilon:.6g}, δ = {in_powers(account.delta)}; {words}",
-            x=0.008,
-            ha="left",
-            fontsize=TITLE,
-            fontweight="bold",
-        )
-        save(figure, path)
+            words += f", δ = {at_most(remaining.delta, 3)}"
+        terms = f"ε = {account.epsilon:.6g}, δ = {in_powers(account.delta)}"
+        _headline(figure, f"Account {account.name}: {terms}; {words}")
 
 
 def _bars(charges: Sequence[Charge]) -> tuple[list[str], list[tuple[Tally, Tally]], list[str]]:
@@ -232,7 +239,7 @@ def draw_audit(path: Path, lines: Sequence[Line]) -> None:
         _set_up(axes, rows)
         place = 0
         for title, block in blocks:
-            _write_case(axes, place, -NAMES, title, fontsize=NAME, fontweight="bold")
+            _write_row(axes, place, -NAMES, title, fontsize=NAME, fontweight="bold")
             for line in block:
                 place += 1
                 _draw_line(axes, place, line)
@@ -260,7 +267,7 @@ def _set_up(axes: Any, rows: int) -> None:
     axes.axvspan(0, right, color=BEYOND, linewidth=0, zorder=0)
     axes.axvline(0, color=INK, linewidth=THIN, zorder=3)
     for inches, words in zip(COLUMNS, ("exact ε", "claimed ε"), strict=True):
-        _write_case(axes, -1.15, inches, words, color=MUTED, ha="right")
+        _write_row(axes, -1.15, inches, words, color=MUTED, ha="right")
 
 
 def _draw_line(axes: Any, place: int, line: Line) -> None:
@@ -272,17 +279,17 @@ def _draw_line(axes: Any, place: int, line: Line) -> None:
         axes.plot((0, at), (place, place), color=line.colour, linewidth=THIN, linestyle=style, zorder=2)
     bound = LOWEST if line.bound is None else _position(line.bound, line.claimed)
     if bound > LOWEST:
-        axes.plot([bound], [place], ">", markerfacecolor=PAPER, **_mark_case(line.colour))
+        axes.plot([bound], [place], ">", markerfacecolor=PAPER, color=line.colour, markersize=6, zorder=4)
     if line.exact is not None:
-        axes.plot([_position(line.exact, line.claimed)], [place], "o", **_mark_case(line.colour))
+        axes.plot([_position(line.exact, line.claimed)], [place], "o", color=line.colour, markersize=6, zorder=4)
     name, case = _described(line)
-    _write_case(axes, place, -NAMES, name)
+    _write_row(axes, place, -NAMES, name)
     taken = text_width([name], SMALL) / 72.0 + 0.07
     room = 72.0 * (NAMES - taken - 0.1)
-    _write_case(axes, place, taken - NAMES, fitted(case, TINY, room) if case else "", fontsize=TINY, color=MUTED)
+    _write_row(axes, place, taken - NAMES, fitted(case, TINY, room) if case else "", fontsize=TINY, color=MUTED)
     exact = f"≥ {line.bound:.3f}" if line.exact is None else "∞" if math.isinf(line.exact) else f"{line.exact:.3f}"
-    _write_case(axes, place, COLUMNS[0], exact, color=line.colour, fontweight="bold", ha="right")
-    _write_case(axes, place, COLUMNS[1], f"{line.claimed:.3f}", ha="right")
+    _write_row(axes, place, COLUMNS[0], exact, color=line.colour, fontweight="bold", ha="right")
+    _write_row(axes, place, COLUMNS[1], f"{line.claimed:.3f}", ha="right")
 
 
 def _position(epsilon: float, claimed: float) -> float:
@@ -301,15 +308,11 @@ def _described(line: Line) -> tuple[str, str]:
     return name, case[1:-1] if case.startswith("(") else case.lstrip(":, ")
 
 
-def _write_case(axes: Any, place: float, inches: float, words: str, **style: Any) -> None:
+def _write_row(axes: Any, place: float, inches: float, words: str, **style: Any) -> None:
     """Words in a row: so many inches left of the axes' left edge, or right of their right one."""
     edge = 0 if inches < 0 else 1
     coordinates = ("axes fraction", "data")
     note(axes, words, (edge, place), (72.0 * inches, 0), xycoords=coordinates, va="center_baseline", **style)
-
-
-def _mark_case(colour: str) -> dict[str, Any]:
-    return {"color": colour, "markersize": 6, "zorder": 4}
 
 
 def _legend() -> list[Any]:
@@ -339,8 +342,7 @@ def draw_demo(path: Path, traces: Sequence[Trace], *, epsilon: float, delta: flo
     """Write the picture to `path`. Needs the extra `plot`."""
     with picture(path, 11.0, 4.6) as figure:
         accuracy, bars = figure.subplots(1, 2, width_ratios=(1.55, 1))
-        title = f"UCI Adult: two releases, each with ε = {epsilon:g}, δ = {in_powers(delta)}"
-        figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE, fontweight="bold")
+        _headline(figure, f"UCI Adult: two releases, each with ε = {epsilon:g}, δ = {in_powers(delta)}")
         _draw_accuracy(accuracy, traces)
         _draw_others(bars, traces, others)
 
@@ -426,16 +428,10 @@ def draw_plan(path: Path, question: Question, solved: Solved | None) -> None:
     `solved` is the answer to `question`, None where there is none; what is open is then drawn at its default. All
     curves called proved are certified at every point that is marked on them; the paper's are its formulas as printed.
     """
-    with house_style():
-        figure = new_figure(12.0, 4.8, layout="constrained")
-        known = figure.canvas.get_supported_filetypes()
-        if path.suffix.lower().removeprefix(".") not in known:
-            raise ParameterError(
-                "plot", "a name that ends in .svg, .png, .pdf or what else matplotlib writes", path.name
-            )
-        request = _centre(question, solved)
+    with _plot_option(path, 12.0, 4.8) as figure:
+        request = question.assuming().demand() if solved is None else solved.request
         at_hand = question.records or (None if solved is None else solved.request.records)
-        fewest = solved.votes if solved is not None else fewest_records(request)
+        fewest = fewest_records(request) if solved is None else solved.votes
         panels = figure.subplots(1, 3)
         _draw_records(panels[0], request, fewest, at_hand)
         is_asked = solved is not None or "alpha" not in question.unknown
@@ -443,15 +439,7 @@ def draw_plan(path: Path, question: Question, solved: Solved | None) -> None:
         _draw_teachers(panels[2], request, fewest)
         for axes in panels:
             tidy(axes)
-        figure.suptitle(_title(request, question, solved), x=0.008, ha="left", fontsize=TITLE, fontweight="bold")
-        save(figure, path)
-
-
-def _centre(question: Question, solved: Solved | None) -> Demand:
-    """What the panels vary one number of."""
-    if solved is not None:
-        return solved.request
-    return question.assuming().demand()
+        _headline(figure, _title(request, question, solved))
 
 
 def _title(request: Demand, question: Question, solved: Solved | None) -> str:
@@ -506,7 +494,8 @@ def _draw_records(axes: Any, request: Demand, fewest: CertifiedVotes | None, at_
         _mark(axes, request.queries, at_hand, words, proved=is_proved, place=place)
     axes.set(xscale="log", yscale="log")
     axes.set_ylim(bottom=limit / 8.0)
-    _entitle(axes, "Records needed for m queries", ON_QUERIES, ON_RECORDS)
+    entitle(axes, "Records needed for m queries")
+    axes.set(xlabel=ON_QUERIES, ylabel=ON_RECORDS)
 
 
 def _fewest_for(request: Demand, queries: Sequence[int], fewest: CertifiedVotes | None) -> Curve:
@@ -552,7 +541,8 @@ def _draw_alpha(
         axis.set_ticks([tick for tick in ticks if low <= tick <= high])
         axis.set_ticks([], minor=True)
         axis.set_major_formatter(lambda value, _: f"{value:g}")
-    _entitle(axes, "The α that is proved", ON_EPSILON, ON_EXCESS)
+    entitle(axes, "The α that is proved")
+    axes.set(xlabel=ON_EPSILON, ylabel=ON_EXCESS)
 
 
 def _provable(request: Demand, records: int, fewest: CertifiedVotes | None) -> Curve:
@@ -644,7 +634,8 @@ def _draw_teachers(axes: Any, request: Demand, fewest: CertifiedVotes | None) ->
         _mark(axes, unstable, fewest.plan.teachers, f"k = {fewest.plan.teachers:,}, T = {unstable:,}")
     axes.set(xscale="log", yscale="log")
     spent = f"for a sparse vector of ε = {in_powers(epsilon)}, δ = {in_powers(delta, 1)}"
-    _entitle(axes, "Teachers needed", f"{ON_UNSTABLE}\n({spent})", ON_TEACHERS)
+    entitle(axes, "Teachers needed")
+    axes.set(xlabel=f"{ON_UNSTABLE}\n({spent})", ylabel=ON_TEACHERS)
 
 
 def _largest_for_paper(delta: float) -> float:
@@ -703,11 +694,6 @@ def _write(
 ) -> None:
     weight = "bold" if bold else "normal"
     note(axes, words, at, offset, ha=side, va=vertical, color=colour, fontweight=weight, zorder=6)
-
-
-def _entitle(axes: Any, title: str, horizontal: str, vertical: str) -> None:
-    entitle(axes, title)
-    axes.set(xlabel=horizontal, ylabel=vertical)
 
 
 def _short(number: int) -> str:
