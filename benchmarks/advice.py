@@ -49,7 +49,7 @@ CELLS = (
 """(n, ε); a table takes part in those that it has the records for."""
 DELTA, QUERIES = 1e-6, 500
 RESULTS = Path("benchmarks/results/advice.json")
-SUMMARY = Path("src/pcqr/planning/questions/measured.json")
+SUMMARY = Path("src/pcqr/advice/measured.json")
 PAGE = Path("docs/choosing.md")
 
 Labels = NDArray[np.int8]

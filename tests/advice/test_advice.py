@@ -9,8 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.situations import situations
 
-from pcqr.advice.advice import ENOUGH_QUERIES, FROM, PUBLISHED, TIE, WAYS, Situation, advise, bought_in_words
-from pcqr.advice.measured import measured_near
+from pcqr.advice.advice import (
+    ENOUGH_QUERIES,
+    FROM,
+    METHODS,
+    PUBLISHED,
+    TIE,
+    Situation,
+    advise,
+    bought_in_words,
+    measured_near,
+)
 from pcqr.data.schema.raw import RawColumn
 from pcqr.errors import ParameterError
 from pcqr.planner.expectation import nothing_learned
@@ -23,7 +32,7 @@ KINDS = (RawColumn("age", "numeric"), RawColumn("job", "categorical"))
 
 def test_with_nothing_public_a_classifier_is_published() -> None:
     found = advise(ASKED)
-    assert found.best.way.key == "published"
+    assert found.best.method.key == "published"
     assert (found.best.source, found.best.alike, found.buys) == (None, True, True)
     assert found.best.measured == measured_near("published from nothing", 20_000.0)
     assert any("they can serve as public rows: --public queries.csv" in note for note in found.notes)
@@ -66,14 +75,14 @@ def test_what_is_bought_is_that_of_the_plan() -> None:
 
 def test_with_a_schema_it_is_measured_with_a_schema() -> None:
     found = advise(replace(ASKED, schema=True))
-    assert (found.best.way.key, found.best.source, found.buys) == ("published", "schema", False)
+    assert (found.best.method.key, found.best.source, found.buys) == ("published", "schema", False)
     assert found.best.measured == measured_near("published from schema", 20_000.0)
     assert any("better than a schema: --public 30." in note for note in found.notes)
 
 
 def test_with_public_rows_it_is_measured_with_public_rows() -> None:
     found = advise(replace(ASKED, public=2_000))
-    assert found.best.way.key == "published"
+    assert found.best.method.key == "published"
     assert found.best.source == "public rows"
     assert found.best.measured == measured_near("published", 20_000.0)
     assert not any("schema" in note or "30 public rows" in note for note in found.notes)
@@ -81,24 +90,24 @@ def test_with_public_rows_it_is_measured_with_public_rows() -> None:
 
 def test_trees_that_vote_take_the_queries_if_there_are_enough_of_them() -> None:
     found = advise(ASKED)
-    assert {other.source for other in found.others if other.way.trees} == {"queries"}
+    assert {other.source for other in found.others if other.method.trees} == {"queries"}
     few = advise(replace(ASKED, queries=ENOUGH_QUERIES - 1))
     assert few.best == found.best
-    assert all(not other.way.trees for other in few.others)
+    assert all(not other.method.trees for other in few.others)
     assert not any("queries.csv" in note for note in few.notes)
 
 
 @given(situations)
 def test_whatever_is_asked_one_way_is_recommended_and_the_others_are_shown(situation: Situation) -> None:
     found = advise(situation)
-    shown = [found.best.way, *(other.way for other in found.others)]
-    assert len(shown) == len({way.key for way in shown})
-    assert {way.key for way in shown} == {
-        way.key for way in WAYS if situation.source is not None or not way.trees or way.name == PUBLISHED
+    shown = [found.best.method, *(other.method for other in found.others)]
+    assert len(shown) == len({method.key for method in shown})
+    assert {method.key for method in shown} == {
+        method.key for method in METHODS if situation.source is not None or not method.trees or method.name == PUBLISHED
     }
-    compared = any(other.alike and other.way.commanded for other in (found.best, *found.others))
+    compared = any(other.alike and other.method.commanded for other in (found.best, *found.others))
     assert found.best.alike or not compared
-    assert found.best.way.commanded
+    assert found.best.method.commanded
     assert found.reason
 
 
@@ -109,7 +118,7 @@ def test_nothing_measured_beats_what_is_recommended(strength: float) -> None:
     best = found.best.measured
     assert best is not None
     for other in found.others:
-        if other.alike and other.way.commanded and other.measured is not None:
+        if other.alike and other.method.commanded and other.measured is not None:
             losses = best.beside(other.measured)
             assert losses is None or losses[0] <= losses[1] + TIE
 
@@ -130,7 +139,7 @@ def test_where_nothing_can_be_learned_that_is_said(columns: int | None, *, schem
     asked = Situation(records=1_000, columns=columns, epsilon=least / 1_000 - 1e-9, schema=schema)
     found = advise(asked)
     assert found.shortfall == nothing_learned(1_000, asked.epsilon, predicates, 2)
-    assert found.best.way.key == "published"
+    assert found.best.method.key == "published"
     assert f"learn from {predicates:,} predicates" in str(found.shortfall)
     assert advise(replace(asked, epsilon=least / 1_000 + 1e-9)).shortfall is None
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.advice import METHODS, SUMMARY, summary
-from pcqr.advice.measured import FAR, NEAR, cells, measured_near
+from pcqr.advice.advice import FAR, NEAR, cells, measured_near
 
 ROOT = Path(__file__).parents[2]
-WAYS = sorted({cell.way for cell in cells()})
+KEYS = sorted({cell.method for cell in cells()})
 
 
 def test_the_file_that_ships_is_made_of_the_stored_results() -> None:
@@ -21,22 +21,22 @@ def test_the_file_that_ships_is_made_of_the_stored_results() -> None:
 
 
 def test_every_way_was_measured_on_several_tables() -> None:
-    for way in ("tree", *METHODS):
-        assert len({cell.table for cell in cells() if cell.way == way}) >= 4, way
+    for method in ("tree", *METHODS):
+        assert len({cell.table for cell in cells() if cell.method == method}) >= 4, method
 
 
-@given(st.sampled_from(WAYS), st.floats(1.0, 1e9))
-def test_the_evidence_is_near_or_said_to_be_far(way: str, strength: float) -> None:
-    found = measured_near(way, strength)
-    least = min(cell.strength for cell in cells() if cell.way == way)
+@given(st.sampled_from(KEYS), st.floats(1.0, 1e9))
+def test_the_evidence_is_near_or_said_to_be_far(method: str, strength: float) -> None:
+    found = measured_near(method, strength)
+    least = min(cell.n_epsilon for cell in cells() if cell.method == method)
     assert (found is None) == (least >= FAR * strength)
     if found is None:
         return
-    assert found.strength[1] < FAR * strength
-    near = [cell for cell in found.cells if strength / NEAR <= cell.strength <= strength * NEAR]
+    assert found.n_epsilon[1] < FAR * strength
+    near = [cell for cell in found.cells if strength / NEAR <= cell.n_epsilon <= strength * NEAR]
     assert found.extrapolated == (not near)
     assert found.extrapolated or len(near) == len(found.cells)
-    for low, high in (found.loss, found.gain, found.unanswered, found.strength):
+    for low, high in (found.loss, found.gain, found.unanswered, found.n_epsilon):
         assert low <= high
     assert found.loss[0] - 1e-12 <= found.mean_loss <= found.loss[1] + 1e-12
     same = found.beside(found)
@@ -44,20 +44,20 @@ def test_the_evidence_is_near_or_said_to_be_far(way: str, strength: float) -> No
 
 
 def test_what_is_far_takes_the_nearest_cells() -> None:
-    most = max(cell.strength for cell in cells() if cell.way == "published")
+    most = max(cell.n_epsilon for cell in cells() if cell.method == "published")
     found = measured_near("published", 1e9)
     assert found is not None
     assert found.extrapolated
-    assert found.strength[1] == most
+    assert found.n_epsilon[1] == most
 
 
 def test_tables_ten_times_as_strong_are_never_quoted() -> None:
-    least = min(cell.strength for cell in cells() if cell.way == "votes stumps")
+    least = min(cell.n_epsilon for cell in cells() if cell.method == "votes stumps")
     assert measured_near("votes stumps", least / FAR) is None
     found = measured_near("votes stumps", 1.001 * least / FAR)
     assert found is not None
     assert found.extrapolated
-    assert found.strength == (least, least)
+    assert found.n_epsilon == (least, least)
 
 
 def test_few_records_were_measured_too() -> None:
@@ -85,7 +85,7 @@ def test_what_was_never_measured_has_no_evidence() -> None:
 
 
 def test_ranges_are_those_of_the_cells() -> None:
-    adult = [cell for cell in cells() if cell.way == "published" and cell.place == ("adult", 32_561, 0.1)]
+    adult = [cell for cell in cells() if cell.method == "published" and cell.place == ("adult", 32_561, 0.1)]
     assert len(adult) == 1
     assert adult[0].loss == pytest.approx(0.8722 - 0.8524, abs=2e-4)  # docs/classifier-results.md and docs/trees.md
     assert adult[0].gain == pytest.approx(0.8524 - 0.7619, abs=2e-4)

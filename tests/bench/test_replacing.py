@@ -9,7 +9,7 @@ from dp_accounting import NeighboringRelation
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from pcqr.bench.inside import noise_multiplier, settings, settings_for
-from pcqr.bench.outside.replacing import delta_of, largest, largest_mu
+from pcqr.bench.outside.task import delta_of, largest, largest_mu
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 4.0])

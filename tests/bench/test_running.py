@@ -281,7 +281,7 @@ def test_what_is_carried_outside_needs_no_pcqr_and_a_run_without_an_outcome_has_
     method = Method("far", "outside", "published", "", environment="dpmm", module="vectors")
     found = bench.run(SMALL, method, Cell("toy", "f", "far", 1.0, 1e-6, 20, 0))
     assert found.failed == "ended without an outcome"
-    seen = "import pcqr_outside.vectors, pcqr_outside.replacing, sys; sys.exit('pcqr' in sys.modules)"
+    seen = "import pcqr_outside.task, sys; sys.exit('pcqr' in sys.modules)"
     line = [sys.executable, "-c", seen]
     assert subprocess.run(line, cwd=bench.folder, check=False).returncode == 0  # noqa: S603
 

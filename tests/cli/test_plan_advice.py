@@ -20,7 +20,7 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from pcqr import registry
-from pcqr.advice.advice import WAYS, Situation, advise
+from pcqr.advice.advice import METHODS, Situation, advise
 from pcqr.advice.outlook import look
 from pcqr.advice.question import Option, recommend
 from pcqr.cli.main import app
@@ -73,8 +73,8 @@ def test_the_real_question_gets_one_answer_on_top() -> None:
     assert "nothing public but the columns and their kinds" in text
     assert "buys      7 cuts a number for 25 % of the Gaussian-DP parameter μ" in text
     assert re.search(r"expected +accuracy −?[\d.]+ to [\d.]+ points below gradient boosting without privacy", text)
-    for way in WAYS:
-        assert way.words in text
+    for method in METHODS:
+        assert method.words in text
     assert "Python only: NoisyMaxAggregate(Stumps(), epsilon=1, delta=1e-06, queries=500).fit(X, y)" in text
 
 
@@ -84,9 +84,9 @@ def test_each_way_is_shown_with_the_strength_of_its_tables(size: int) -> None:
     asked = ("--n", str(size), "--columns", "12", "--epsilon", "1", "--queries", "500")
     lines = invoke(*asked).output.split("All ways")[1].splitlines()
     assert next(line for line in lines if "below boosting" in line).split()[0] == "n·ε"
-    for way in WAYS:
-        line = next(line for line in lines if line.startswith(way.words + "  "))
-        found = re.match(r"([\d,]+)(?: to ([\d,]+))?  ", line.removeprefix(way.words).strip() + "  ")
+    for method in METHODS:
+        line = next(line for line in lines if line.startswith(method.words + "  "))
+        found = re.match(r"([\d,]+)(?: to ([\d,]+))?  ", line.removeprefix(method.words).strip() + "  ")
         assert found is not None or "not measured" in line
         if found is not None:
             assert float((found[2] or found[1]).replace(",", "")) < 10 * size
@@ -109,7 +109,7 @@ def test_every_command_that_is_shown_parses(situation: Situation) -> None:
     assert lines_for(advice.best, situation)
     for shown in (advice.best, *advice.others):
         lines = lines_for(shown, situation)
-        assert bool(lines) == shown.way.commanded
+        assert bool(lines) == shown.method.commanded
         for line in lines:
             parse(line)
 
@@ -232,7 +232,7 @@ def test_the_recommended_commands_run_as_they_are(made_up: Path, source: tuple[s
 def test_the_other_commands_run_as_they_are(made_up: Path) -> None:
     """Votes may halt (exit code 3) and keep what was answered."""
     situation = Situation(records=4_000, epsilon=3.0, columns=2, public=300)
-    lines = {other.way.key: lines_for(other, situation) for other in advise(situation).others}
+    lines = {other.method.key: lines_for(other, situation) for other in advise(situation).others}
     for key in ("universal trees", "votes trees", "universal stumps", "votes stumps"):
         (line,) = lines[key]
         result = CliRunner().invoke(app, shlex.split(f"{line} --overwrite")[1:])

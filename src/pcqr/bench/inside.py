@@ -31,8 +31,7 @@ from pcqr import (
     UniversalRelease,
     transfer,
 )
-from pcqr.bench.outside.replacing import largest_mu
-from pcqr.bench.outside.task import UNANSWERED, Labels, Run, Task
+from pcqr.bench.outside.task import UNANSWERED, Labels, Run, Task, largest_mu
 from pcqr.errors import DataError, PcqrWarning
 from pcqr.hypotheses import DecisionTrees
 from pcqr.releases.base.answering import Release

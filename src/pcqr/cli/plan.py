@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pcqr import registry
-from pcqr.advice.advice import Advice, Advised, Situation, advise, bought_in_words, strengths
-from pcqr.advice.measured import Measured
+from pcqr.advice.advice import Advice, Advised, Measured, Situation, advise, bought_in_words, n_epsilon_in_words
 from pcqr.advice.outlook import Line, Outlook, explain_calibrated, explain_paper, look
 from pcqr.advice.question import ASSUMED, SYMBOLS, Option, Question, Unknown, estimator_of
 from pcqr.advice.solving import MOST_QUERIES, Solved
@@ -455,8 +454,8 @@ def _bought(situation: Situation) -> dict[str, Any]:
 def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
     found = advised.measured
     return {
-        "way": advised.way.words,
-        "estimator": advised.way.algorithm.estimator_name,
+        "way": advised.method.words,
+        "estimator": advised.method.algorithm.estimator_name,
         "commands": list(lines_for(advised, situation)),
         "python": python_for(advised, situation),
         "needs": advised.source,
@@ -468,7 +467,7 @@ def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
             "unanswered": found.unanswered,
             "cells": len(found.cells),
             "tables": found.tables,
-            "n_times_epsilon": found.strength,
+            "n_times_epsilon": found.n_epsilon,
             "extrapolated": found.extrapolated,
             "with_public_rows": not advised.alike,
         },
@@ -477,7 +476,9 @@ def _object(advised: Advised, situation: Situation) -> dict[str, Any]:
 
 def print_advice(console: Console, advice: Advice) -> None:
     best, situation = advice.best, advice.situation
-    console.print(Text(f"Recommended: {best.way.words} ({best.way.algorithm.estimator_name})", style="bold green"))
+    console.print(
+        Text(f"Recommended: {best.method.words} ({best.method.algorithm.estimator_name})", style="bold green")
+    )
     if advice.shortfall is not None:
         console.print(Text.assemble(("But: ", "bold yellow"), advice.shortfall))
     console.print()
@@ -503,7 +504,7 @@ def print_advice(console: Console, advice: Advice) -> None:
     console.print()
     for other in advice.others:
         for line in lines_for(other, situation)[:1] or (f"Python only: {python_for(other, situation)}",):
-            console.print(Text.assemble((f"{other.way.words}\n", "bold"), f"  {line}"), soft_wrap=True)
+            console.print(Text.assemble((f"{other.method.words}\n", "bold"), f"  {line}"), soft_wrap=True)
     for note in _notes(advice):
         console.print()
         console.print(Text.assemble(("Note. ", "bold"), note))
@@ -512,7 +513,7 @@ def print_advice(console: Console, advice: Advice) -> None:
 def _notes(advice: Advice) -> tuple[str, ...]:
     """Return the notes of the advice, and whether the command needs --accept-weak-guarantee."""
     situation = advice.situation
-    delta = 0.0 if advice.best.way.algorithm.pure else situation.delta
+    delta = 0.0 if advice.best.method.algorithm.pure else situation.delta
     caveats = Guarantee(situation.epsilon, delta).caveats(situation.records)
     if not caveats:
         return advice.notes
@@ -522,7 +523,7 @@ def _notes(advice: Advice) -> tuple[str, ...]:
 def _expected(found: Measured, alike: bool) -> str:
     """In points of accuracy: what was lost against boosting, what was gained over the more common label, and where."""
     where = f"{len(found.cells)} runs on {len(found.tables)} tables ({', '.join(found.tables)}) with n·ε = "
-    where += strengths(found) + (" and public rows" if not alike else "")
+    where += n_epsilon_in_words(found) + (" and public rows" if not alike else "")
     lead = "Nothing was measured at this n·ε; nearest: " if found.extrapolated else ""
     return (
         f"{lead}accuracy {_points(found.loss)} points below gradient boosting without privacy on the same records, "
@@ -533,9 +534,9 @@ def _expected(found: Measured, alike: bool) -> str:
 
 def _costs(advised: Advised, situation: Situation) -> str:
     privacy = f"ε = {situation.epsilon:g}"
-    privacy += "" if advised.way.algorithm.pure else f", δ = {situation.delta:g}"
+    privacy += "" if advised.method.algorithm.pure else f", δ = {situation.delta:g}"
     return f"{privacy}, once, for " + (
-        "the answers until it is exhausted" if advised.way.ends else "any number of queries"
+        "the answers until it is exhausted" if advised.method.ends else "any number of queries"
     )
 
 
@@ -550,14 +551,14 @@ def _table(advice: Advice) -> Table:
     table.add_column("privacy")
     for advised in (advice.best, *advice.others):
         found = advised.measured
-        privacy = "ε alone" if advised.way.algorithm.pure else "ε and δ"
+        privacy = "ε alone" if advised.method.algorithm.pure else "ε and δ"
         if found is None:
-            table.add_row(advised.way.words, "not measured", "–", "–", privacy)
+            table.add_row(advised.method.words, "not measured", "–", "–", privacy)
             continue
-        unanswered = "none" if advised.way.at_once else _points(found.unanswered) + " %"
+        unanswered = "none" if advised.method.at_once else _points(found.unanswered) + " %"
         table.add_row(
-            advised.way.words,
-            strengths(found),
+            advised.method.words,
+            n_epsilon_in_words(found),
             _points(found.loss) + " *" * (not advised.alike) + " †" * found.extrapolated,
             unanswered,
             privacy,
@@ -588,34 +589,35 @@ _TESTED = ("AgPrivCl", "SubSamp")
 
 def lines_for(advised: Advised, situation: Situation) -> tuple[str, ...]:
     """The commands that run a way of answering, one after the other; empty where none does."""
-    way, privacy = advised.way, f"--epsilon {_number(situation.epsilon)}"
-    if way.at_once:
-        delta = "" if way.algorithm.pure else f" --delta {_number(situation.delta)}"
+    method, privacy = advised.method, f"--epsilon {_number(situation.epsilon)}"
+    if method.at_once:
+        delta = "" if method.algorithm.pure else f" --delta {_number(situation.delta)}"
         return (
             f"pcqr publish {_FILES} {_SOURCES[advised.source]} {privacy}{delta} {_ACCOUNT} --out model",
             "pcqr predict model queries.csv --out answers.csv",
         )
-    if not way.commanded:
+    if not method.commanded:
         return ()
-    source = advised.source if way.trees else situation.source
-    columns = "" if source is None or (source == "queries" and not way.trees) else f" {_SOURCES[source]}"
-    hypotheses = "trees --depth 2" if way.trees else "stumps"
-    vote = " --vote stability" if way.name in _TESTED else ""
+    source = advised.source if method.trees else situation.source
+    columns = "" if source is None or (source == "queries" and not method.trees) else f" {_SOURCES[source]}"
+    hypotheses = "trees --depth 2" if method.trees else "stumps"
+    vote = " --vote stability" if method.name in _TESTED else ""
     return (
-        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} --algorithm {way.algorithm.option}"
-        f"{vote} {privacy} --delta {_number(situation.delta)} {_ACCOUNT} --out answers.csv",
+        f"pcqr answer {_FILES}{columns} --queries queries.csv --class {hypotheses} "
+        f"--algorithm {method.algorithm.option}{vote} {privacy} --delta {_number(situation.delta)} {_ACCOUNT} "
+        "--out answers.csv",
     )
 
 
 def python_for(advised: Advised, situation: Situation) -> str:
     """The same as an expression, for those who work in Python."""
-    way, given = advised.way, f"epsilon={_number(situation.epsilon)}"
-    first = "" if way.hypotheses is None else f"{way.hypotheses}, "
-    delta = "" if way.algorithm.pure else f", delta={_number(situation.delta)}"
-    queries = "" if way.at_once or situation.queries is None else f", queries={situation.queries}"
-    vote = ', vote="stability"' if way.name in _TESTED else ""
+    method, given = advised.method, f"epsilon={_number(situation.epsilon)}"
+    first = "" if method.hypotheses is None else f"{method.hypotheses}, "
+    delta = "" if method.algorithm.pure else f", delta={_number(situation.delta)}"
+    queries = "" if method.at_once or situation.queries is None else f", queries={situation.queries}"
+    vote = ', vote="stability"' if method.name in _TESTED else ""
     sources = {None: "", "schema": ", schema=schema", "public rows": ", public=public", "queries": ", public=queries"}
-    return f"{way.algorithm.estimator_name}({first}{given}{delta}{queries}{vote}).fit(X, y{sources[advised.source]})"
+    return f"{method.algorithm.estimator_name}({first}{given}{delta}{queries}{vote}).fit(X, y{sources[advised.source]})"
 
 
 def line_for_option(option: Option, request: Demand, class_name: str | None, intervals: int) -> str | None:

@@ -283,12 +283,12 @@ def _published(situation: Situation) -> dict[str, Any]:
     advice = advise(situation)
     found = advice.best.measured
     return {
-        "way": advice.best.way.words,
-        "estimator": advice.best.way.algorithm.estimator_name,
+        "way": advice.best.method.words,
+        "estimator": advice.best.method.algorithm.estimator_name,
         "reason": advice.reason,
         "loss": None if found is None else found.loss,
         "tables": [] if found is None else list(found.tables),
-        "n_times_epsilon": None if found is None else found.strength,
+        "n_times_epsilon": None if found is None else found.n_epsilon,
         "extrapolated": found is not None and found.extrapolated,
         "shortfall": advice.shortfall,
         "notes": list(advice.notes),

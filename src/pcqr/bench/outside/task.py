@@ -7,6 +7,7 @@ in neither: no method sees them, and all are scored by one judge.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -233,3 +234,76 @@ def _end_with(parent: int) -> None:
 
 def _write(folder: Path, outcome: Mapping[str, Any]) -> None:
     (folder / "outcome.json").write_text(json.dumps(outcome), encoding="utf-8")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a budget for *replace one record* is for a library that accounts for adding or removing one.
+#
+# Replacing is removing and adding: whatever one record moves by at most Δ, replacing one moves by at most 2Δ. So a
+# Gaussian mechanism that is μ-GDP for adding or removing is 2μ-GDP for replacing, and ρ-zCDP becomes 4ρ-zCDP.
+
+
+def delta_of(epsilon: float, mu: float) -> float:
+    """δ(ε) of a Gaussian mechanism whose sensitivity is μ standard deviations (Balle and Wang 2018)."""
+    return _normal(mu / 2 - epsilon / mu) - math.exp(epsilon) * _normal(-mu / 2 - epsilon / mu)
+
+
+def largest_mu(epsilon: float, delta: float) -> float:
+    """The most that a Gaussian mechanism may move, in standard deviations, to be (ε, δ)-DP."""
+    return largest(lambda mu: delta_of(epsilon, mu) <= delta, 1e-9, 1e3)
+
+
+def largest(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest number in (low, high) for which `holds` is true; it is true below it, and false above."""
+    if not holds(low):
+        raise ValueError("No noise that is tried is enough for this ε and δ.")
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _normal(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Public predicates as vectors, for linear models and networks.
+
+
+LEAST_DEVIATION = 0.1
+CAP = 4.0
+CONSTANT = 3.0
+"""Beside predicates in standard units: with 1 the labels' shares are learned too late. Found on Adult and bank."""
+
+Map = Callable[[Points], Points]
+
+
+def unit_vectors(task: Task) -> Map:
+    """Predicates in standard units by the public rows and a constant, divided by their norm."""
+    shown = task.held(task.public)
+    centre, scale = shown.mean(axis=0), 1.0 / np.maximum(shown.std(axis=0), LEAST_DEVIATION)
+
+    def vectors(X: Points) -> Points:
+        entries = np.column_stack([(task.held(X) - centre) * scale, np.full(len(X), CONSTANT)])
+        made: Points = entries / np.linalg.norm(entries, axis=1, keepdims=True)
+        return made
+
+    return vectors
+
+
+def standard_vectors(task: Task) -> Map:
+    """Columns that vary among the public rows, and predicates, in standard units by them, cut at ±`CAP`."""
+    kept = np.flatnonzero(np.ptp(task.public, axis=0) > 0.0)
+
+    def both(X: Points) -> Points:
+        return np.column_stack([X[:, kept], task.held(X)])
+
+    shown = both(task.public)
+    centre, scale = shown.mean(axis=0), 1.0 / np.maximum(shown.std(axis=0), 1e-9)
+
+    def vectors(X: Points) -> Points:
+        made: Points = np.clip((both(X) - centre) * scale, -CAP, CAP)
+        return made
+
+    return vectors

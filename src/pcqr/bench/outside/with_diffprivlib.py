@@ -19,8 +19,7 @@ from pathlib import Path
 import numpy as np
 from diffprivlib.models import LogisticRegression, RandomForestClassifier
 
-from pcqr.bench.outside.task import Labels, Task, carry_out
-from pcqr.bench.outside.vectors import unit_vectors
+from pcqr.bench.outside.task import Labels, Task, carry_out, unit_vectors
 
 MOVED = 10.0
 TREES, DEPTH = 10, 12

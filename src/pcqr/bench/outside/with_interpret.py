@@ -2,7 +2,7 @@
 
 It accounts for adding or removing a record, as two Gaussian mechanisms: counts of bins, and sums of residuals.
 Replacing a record moves both by at most twice as much, so each is given half the μ that (ε, δ) allows it
-(`pcqr.bench.outside.replacing`). Bounds are those of the schema. It takes the categories and the labels that it finds
+(`pcqr.bench.outside.task`). Bounds are those of the schema. It takes the categories and the labels that it finds
 in its rows, for which it does not account. So it is given public rows beside the records, which have every category of
 the schema with every label: what it finds is then the same whatever the records are. Two labels only.
 """
@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 from interpret.privacy import DPExplainableBoostingClassifier
 
-from pcqr.bench.outside.replacing import largest, largest_mu
-from pcqr.bench.outside.task import Labels, Points, Task, carry_out
+from pcqr.bench.outside.task import Labels, Points, Task, carry_out, largest, largest_mu
 
 BIN_SHARE = 0.1
 LITTLE = 10_000

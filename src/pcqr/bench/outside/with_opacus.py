@@ -23,9 +23,7 @@ from opacus.grad_sample import GradSampleModuleFastGradientClipping
 from opacus.optimizers import DPOptimizerFastGradientClipping
 from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
 
-from pcqr.bench.outside.replacing import largest_mu
-from pcqr.bench.outside.task import Labels, Task, carry_out
-from pcqr.bench.outside.vectors import standard_vectors, unit_vectors
+from pcqr.bench.outside.task import Labels, Task, carry_out, largest_mu, standard_vectors, unit_vectors
 
 STEPS, CLIP, MOMENTUM = 120, 0.5, 0.9
 LARGEST_RATE, NOISE_LEFT = 36.0, 1.0
