@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pcqr.gpu.counts import find_gpu
+from pcqr.gpu import find_gpu
 
 ROOM = Path(__file__).parents[2] / "src" / "pcqr" / "gpu"
 MODULES = sorted(path.stem for path in ROOM.glob("*.py") if path.stem != "__init__")
@@ -55,3 +55,8 @@ def test_without_torch_no_gpu_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     found = find_gpu()
     assert found.name is None
     assert "torch is not installed" in found.why_not
+
+
+def test_torch_is_imported_only_when_a_device_is_asked_for() -> None:
+    code = "import sys, pcqr, pcqr.gpu; pcqr.PrivateClassifier(1.0); sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603

@@ -13,7 +13,7 @@ from pcqr import PrivateClassifier
 from pcqr.data.records import GroupedRecords, InMemory, Records
 from pcqr.data.records.on_device import OnDevice
 from pcqr.errors import NoGpu, ParameterError
-from pcqr.gpu.counts import Found
+from pcqr.gpu import Found
 from pcqr.releases.classifier import estimator as private_classifier
 
 GENERATOR = np.random.default_rng(0)

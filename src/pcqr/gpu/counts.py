@@ -1,37 +1,13 @@
-"""Which device there is. Asked without torch, too."""
+"""Counts of conjunctions, votes of large ensembles and the partition function of trees on a device, by torch."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-
-DeviceChoice = Literal["auto", "cpu", "cuda"]
-
-
-@dataclass(frozen=True)
-class Found:
-    """A CUDA device by the name that torch has for it, or None, and then in words why there is none."""
-
-    name: str | None
-    why_not: str = ""
-
-
-def find_gpu() -> Found:
-    """The CUDA device that torch would use, if torch and a device are there."""
-    try:
-        import torch  # noqa: PLC0415
-    except ImportError:
-        return Found(None, "torch is not installed (pip install pcqr[gpu])")
-    if not torch.cuda.is_available():
-        return Found(None, "torch finds no CUDA device")
-    return Found("cuda")
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Sets of predicates in the order of their ranks: that of the combinatorial number system.

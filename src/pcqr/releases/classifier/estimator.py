@@ -36,7 +36,7 @@ from pcqr.data.schema.raw import (
 )
 from pcqr.durable.account import AccountLike
 from pcqr.errors import InfeasiblePlan, NoGpu, NothingPublic, ParameterError
-from pcqr.gpu.counts import DeviceChoice, Found, find_gpu
+from pcqr.gpu import DeviceChoice, Found, find_gpu
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
