@@ -85,6 +85,9 @@ def run(job: Answer) -> None:
 
     Each answer is on disk before it is shown or counted. However the run ends, what was given is kept and said.
     """
+    if job.dry_run:
+        show_plan(job)
+        return
     out = _checked_out(job)
     account = account_of(job, COMMAND)
     price = Price(job.epsilon, job.delta)
