@@ -34,10 +34,7 @@ from pcqr.hypotheses import Thresholds
 from pcqr.server import logs
 from pcqr.server.app import make_app
 from pcqr.server.batcher import Batcher
-from pcqr.server.limits import SECURITY_HEADERS
-from pcqr.server.metrics import Metrics
-from pcqr.server.process import Server
-from pcqr.server.run import without_pauses
+from pcqr.server.run import Server, without_pauses
 from pcqr.server.service import ServedRelease, Service
 from pcqr.server.state import ServerState, Settings
 
@@ -57,7 +54,7 @@ def durable(folder: Path) -> None:
 
 
 class Unkept:
-    """A release in memory where a desk expects a kept one."""
+    """A release in memory where a batcher expects a kept one."""
 
     def __init__(self) -> None:
         self._release = fitted()
@@ -71,9 +68,8 @@ class Unkept:
 
 def memory(_: Path) -> None:
     logs.configure()
-    gate = ServerState(Settings(), Metrics())
-    service = Service([ServedRelease(NAME, Batcher(Unkept))])
-    server = Server(make_app(service, gate.settings, gate), gate, SECURITY_HEADERS, None)
+    state = ServerState(Settings(), Service([ServedRelease(NAME, Batcher(Unkept))]))
+    server = Server(make_app(state), state, None)
     with bound() as listening, without_pauses():
         server.run(sockets=[listening])
 

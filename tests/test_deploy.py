@@ -17,8 +17,8 @@ import yaml  # type: ignore[import-untyped]
 from support.command_lines import commands_in, taken
 
 from pcqr.releases.protocol.answers import Usage
-from pcqr.server.app import make_app
-from pcqr.server.metrics import Counts, Metrics
+from pcqr.server.app import document
+from pcqr.server.logs import Counts, Metrics
 from pcqr.server.service import Service
 from pcqr.server.state import Settings
 
@@ -134,7 +134,7 @@ def test_the_container_is_built_from_files_that_are_there() -> None:
 
 def test_health_is_asked_where_it_is_told() -> None:
     (path,) = re.findall(r"http://127\.0\.0\.1:8080(/[\w/]+)", DOCKERFILE)
-    assert path in make_app(Service(()), Settings()).openapi()["paths"]
+    assert path in document(Service(()))["paths"]
 
 
 def test_what_compose_runs_is_a_command_and_its_password_is_in_a_file() -> None:

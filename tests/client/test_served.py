@@ -22,8 +22,7 @@ from pcqr.client.wire import Address, Wire
 from pcqr.releases.protocol.answers import Usage
 from pcqr.server.app import make_app
 from pcqr.server.keys import KeyFile
-from pcqr.server.metrics import Metrics
-from pcqr.server.process import tls
+from pcqr.server.run import tls
 from pcqr.server.service import Service
 from pcqr.server.state import ServerState, Settings
 
@@ -237,9 +236,8 @@ def test_a_certificate_is_verified(tmp_path: Path) -> None:
     kept(tmp_path)
     chain, key = certificate(tmp_path)
     settings = Settings(certificate=chain, certificate_key=key)
-    service = Service.open([release_place(tmp_path)])
-    gate = ServerState(settings, Metrics())
-    with running(make_app(service, settings, gate), gate, tls(settings)) as server:
+    state = ServerState(settings, Service.open([release_place(tmp_path)]))
+    with running(make_app(state), state, tls(settings)) as server:
         address = f"https://localhost:{server.port}/ages"
         with pytest.raises(BadReply, match="cannot prove who it is"):
             pcqr.connect(address)

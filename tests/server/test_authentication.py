@@ -1,4 +1,4 @@
-"""The door: by whose name, from which page, with which key."""
+"""Who is let in: by whose name, from which page, with which key."""
 
 from __future__ import annotations
 
@@ -11,35 +11,31 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from support import asgi
 from support.asgi import HOST, Reply, ask, asked, scope
 
 from pcqr.errors import ParameterError
 from pcqr.releases.protocol.answers import Usage
-from pcqr.server.keys import KeyFile, asker_of
-from pcqr.server.limits import SECURITY_HEADERS, is_loopback, middleware, own_names
-from pcqr.server.metrics import Metrics
-from pcqr.server.state import ServerState, Settings
+from pcqr.server.endpoints import metrics
+from pcqr.server.keys import KeyFile
+from pcqr.server.requests import SECURITY_HEADERS, Application, Request, Response, is_loopback, own_names
+from pcqr.server.state import Settings
 
 BODY_HEADERS = (HOST, (b"content-length", b"2"))
 
 
-async def endpoint(scope: Scope, _: Receive, send: Send) -> None:
+async def endpoint(request: Request) -> Response:
     """Says who asks."""
-    who = asker_of(scope)
+    who = request.asker
     told = {"name": who.name, "role": who.role, "queries": who.allowance.queries, "unstable": who.allowance.unstable}
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+    return Response(json.dumps(told).encode())
 
 
-def guarded(inner: ASGIApp = endpoint, **settings: Any) -> ASGIApp:
-    app = inner
-    for layer in reversed(middleware(ServerState(Settings(**settings), Metrics()))):
-        app = layer.cls(app, *layer.args, **layer.kwargs)
-    return app
+def guarded(inner: asgi.Endpoint = endpoint, **settings: Any) -> Application:
+    return asgi.guarded(inner, **settings)[0]
 
 
-def host(value: bytes, app: ASGIApp | None = None) -> Reply:
+def host(value: bytes, app: Application | None = None) -> Reply:
     return ask(app or guarded(), headers=[(b"host", value)])
 
 
@@ -128,7 +124,7 @@ def test_whatever_host_says_there_is_a_documented_reply(value: bytes) -> None:
     assert host(value).status in (200, 421)
 
 
-def origin(*values: bytes, at: bytes = b"127.0.0.1:8080", app: ASGIApp | None = None, **more: bytes) -> Reply:
+def origin(*values: bytes, at: bytes = b"127.0.0.1:8080", app: Application | None = None, **more: bytes) -> Reply:
     extra = [(name.replace("_", "-").encode(), value) for name, value in more.items()]
     headers = [(b"host", at), *((b"origin", value) for value in values), *extra, (b"content-length", b"2")]
     return ask(app or guarded(), "POST", "/v2/models/a/infer", headers=headers, parts=[b"{}"])
@@ -229,7 +225,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     return path, file.create("ward-7", "asker", Usage(100, 5)), file.create("boss", "holder", Usage(None, None))
 
 
-def with_key(app: ASGIApp, *values: str, path: str = "/v1/budget", **more: Any) -> Reply:
+def with_key(app: Application, *values: str, path: str = "/v1/budget", **more: Any) -> Reply:
     given = [(b"authorization", value.encode("latin-1")) for value in values]
     return ask(app, path=path, headers=[HOST, *given], **more)
 
@@ -299,7 +295,7 @@ def test_what_is_open_without_a_key(keys: tuple[Path, str, str]) -> None:
 
 
 def test_metrics_are_for_the_holder(keys: tuple[Path, str, str]) -> None:
-    app = guarded(keys=keys[0])
+    app = guarded(metrics, keys=keys[0])
     assert with_key(app, f"Bearer {keys[1]}", path="/metrics").code == "not_allowed"
     assert with_key(app, f"Bearer {keys[2]}", path="/metrics").status == 200
 
@@ -330,11 +326,10 @@ def test_revoked_keys_and_damaged_files(tmp_path: Path) -> None:
 
 
 def test_every_reply_has_the_security_headers() -> None:
-    async def page(_: Scope, __: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"cache-control", b"max-age=60")]})
-        await send({"type": "http.response.body", "body": b""})
+    async def page(_: Request) -> Response:
+        return Response(b"", cache=b"max-age=60")
 
-    async def broken(*_: object) -> None:
+    async def broken(_: Request) -> Response:
         raise ZeroDivisionError("a secret")
 
     good, refused, failed = (ask(guarded(page)), host(b"evil.example"), ask(guarded(broken)))
@@ -352,9 +347,9 @@ def test_every_reply_has_the_security_headers() -> None:
 
 
 def test_websockets_are_closed() -> None:
-    sent: list[Message] = []
+    sent: list[Any] = []
 
-    async def send(message: Message) -> None:
+    async def send(message: Any) -> None:
         sent.append(message)
 
     asyncio.run(guarded()({"type": "websocket", "path": "/", "headers": []}, partial(asyncio.sleep, 0), send))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The desk: all that wait share a turn, nobody waits for ever, and a ledger that fails is opened again."""
+"""The batcher: all that wait share a transaction, nobody waits for ever, and a ledger that fails is opened again."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ from pcqr.durable.ledger.store import Store
 from pcqr.errors import LedgerUnwritable
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Answered, Asked, Reply
-from pcqr.server import batcher as desks
+from pcqr.server import batcher as batchers
 from pcqr.server.app import make_app
 from pcqr.server.batcher import Batcher
 from pcqr.server.errors import Refusal
 from pcqr.server.keys import KeyFile
-from pcqr.server.metrics import Metrics
 from pcqr.server.service import Service
 from pcqr.server.state import ServerState, Settings
 
@@ -59,102 +58,102 @@ def point(value: float, rows: int = 1) -> Asked:
 
 def test_all_that_wait_share_a_turn_and_each_gets_its_own_answer() -> None:
     release = Fake()
-    desk = Batcher(lambda: release)
+    batcher = Batcher(lambda: release)
 
     async def ask() -> list[Any]:
         release.may_answer.clear()
-        first = asyncio.create_task(desk.ask(point(0)))
+        first = asyncio.create_task(batcher.ask(point(0)))
         await asyncio.sleep(0.05)
-        others = [asyncio.create_task(desk.ask(point(number))) for number in range(1, 50)]
+        others = [asyncio.create_task(batcher.ask(point(number))) for number in range(1, 50)]
         await asyncio.sleep(0)
         release.may_answer.set()
         return [(await each).replies[0].label for each in (first, *others)]
 
     assert asyncio.run(ask()) == list(range(50))
     assert release.turns == [[0.0], [float(number) for number in range(1, 50)]]
-    desk.close()
+    batcher.close()
     assert release.is_closed
 
 
 def test_a_turn_has_a_bounded_number_of_rows() -> None:
     release = Fake()
-    desk = Batcher(lambda: release)
+    batcher = Batcher(lambda: release)
 
     async def ask() -> None:
         release.may_answer.clear()
-        waiting = [asyncio.create_task(desk.ask(point(number, rows=desks.MOST_ROWS - 1))) for number in range(3)]
-        waiting += [asyncio.create_task(desk.ask(point(3))), asyncio.create_task(desk.ask(point(4, rows=10_000)))]
+        waiting = [asyncio.create_task(batcher.ask(point(number, rows=batchers.MOST_ROWS - 1))) for number in range(3)]
+        waiting += [asyncio.create_task(batcher.ask(point(3))), asyncio.create_task(batcher.ask(point(4, rows=10_000)))]
         await asyncio.sleep(0.05)
         release.may_answer.set()
         await asyncio.gather(*waiting)
 
     asyncio.run(ask())
     assert release.turns == [[0.0], [1.0], [2.0, 3.0], [4.0]]
-    desk.close()
+    batcher.close()
 
 
 def test_whoever_asks_much_does_not_keep_the_others_waiting() -> None:
     """Askers take turns, one request each: a long queue of one is not before the first request of another."""
     release = Fake()
-    desk = Batcher(lambda: release)
+    batcher = Batcher(lambda: release)
 
     def request(value: float, asker: str | None) -> Asked:
-        return Asked(np.full((desks.MOST_ROWS // 2, 1), value), asker)
+        return Asked(np.full((batchers.MOST_ROWS // 2, 1), value), asker)
 
     async def ask() -> None:
         release.may_answer.clear()
-        waiting = [asyncio.create_task(desk.ask(request(0, "ann")))]
+        waiting = [asyncio.create_task(batcher.ask(request(0, "ann")))]
         await asyncio.sleep(0.05)
-        waiting += [asyncio.create_task(desk.ask(request(number, "ann"))) for number in range(1, 7)]
-        waiting += [asyncio.create_task(desk.ask(request(10 + number, "bob"))) for number in range(2)]
-        waiting += [asyncio.create_task(desk.ask(request(20, None)))]
+        waiting += [asyncio.create_task(batcher.ask(request(number, "ann"))) for number in range(1, 7)]
+        waiting += [asyncio.create_task(batcher.ask(request(10 + number, "bob"))) for number in range(2)]
+        waiting += [asyncio.create_task(batcher.ask(request(20, None)))]
         await asyncio.sleep(0.05)
         release.may_answer.set()
         await asyncio.gather(*waiting)
 
     asyncio.run(ask())
     assert release.turns == [[0.0], [1.0, 10.0], [20.0, 2.0], [11.0, 3.0], [4.0, 5.0], [6.0]]
-    desk.close()
+    batcher.close()
 
 
 def test_whoever_stops_waiting_does_not_disturb_the_others() -> None:
     release = Fake()
-    desk = Batcher(lambda: release)
+    batcher = Batcher(lambda: release)
 
     async def ask() -> Any:
         release.may_answer.clear()
-        gone, stays = asyncio.create_task(desk.ask(point(1))), asyncio.create_task(desk.ask(point(2)))
+        gone, stays = asyncio.create_task(batcher.ask(point(1))), asyncio.create_task(batcher.ask(point(2)))
         await asyncio.sleep(0.05)
         gone.cancel()
         release.may_answer.set()
         return await stays
 
     assert asyncio.run(ask()).replies[0].label == 2
-    desk.close()
+    batcher.close()
 
 
-def test_what_waits_when_the_desk_closes_is_answered_and_nothing_after_that() -> None:
+def test_what_waits_when_the_batcher_closes_is_answered_and_nothing_after_that() -> None:
     release = Fake()
-    desk = Batcher(lambda: release)
+    batcher = Batcher(lambda: release)
 
     async def ask() -> Any:
         release.may_answer.clear()
-        waiting = asyncio.create_task(desk.ask(point(7)))
+        waiting = asyncio.create_task(batcher.ask(point(7)))
         await asyncio.sleep(0.05)
-        closing = asyncio.create_task(asyncio.to_thread(desk.close))
+        closing = asyncio.create_task(asyncio.to_thread(batcher.close))
         await asyncio.sleep(0.05)
         with pytest.raises(Refusal, match="about to end"):
-            await desk.ask(point(8))
+            await batcher.ask(point(8))
         release.may_answer.set()
         await closing
         return await waiting
 
     assert asyncio.run(ask()).replies[0].label == 7
-    assert not desk.is_open
+    assert not batcher.is_open
 
 
 def test_a_ledger_that_fails_is_opened_again_when_it_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(batchers, "RETRY_SECONDS", 0.0)
     opened: list[Fake] = []
     full = True
 
@@ -170,47 +169,47 @@ def test_a_ledger_that_fails_is_opened_again_when_it_can_be(monkeypatch: pytest.
         opened.append(Fake(fails))
         return opened[-1]
 
-    desk = Batcher(open_release)
+    batcher = Batcher(open_release)
 
     async def ask() -> Any:
         nonlocal full
         for _ in range(3):
             with pytest.raises(Refusal) as refused:
-                await desk.ask(point(1))
+                await batcher.ask(point(1))
             assert refused.value.code == "ledger_closed"
             assert refused.value.headers["Retry-After"]
         full = False
-        return await desk.ask(point(2))
+        return await batcher.ask(point(2))
 
     assert asyncio.run(ask()).replies[0].label == 2
-    assert desk.is_open
+    assert batcher.is_open
     assert len(opened) > 2
-    desk.close()
+    batcher.close()
 
 
 def test_a_fault_is_told_to_those_of_its_turn_alone() -> None:
     failures = iter([ValueError("a secret"), None])
-    desk = Batcher(lambda: Fake(lambda: next(failures)))
+    batcher = Batcher(lambda: Fake(lambda: next(failures)))
 
     async def ask() -> Any:
         with pytest.raises(ValueError, match="a secret"):
-            await desk.ask(point(1))
-        return await desk.ask(point(2))
+            await batcher.ask(point(1))
+        return await batcher.ask(point(2))
 
     assert asyncio.run(ask()).replies[0].label == 2
-    desk.close()
+    batcher.close()
 
 
 def test_over_http_a_closed_ledger_is_a_503_and_then_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(batchers, "RETRY_SECONDS", 0.0)
     kept(tmp_path)
-    service, gate = Service.open([release_place(tmp_path)]), ServerState(Settings(), Metrics())
+    state = ServerState(Settings(), Service.open([release_place(tmp_path)]))
     with (
-        running(make_app(service, gate.settings, gate), gate) as server,
+        running(make_app(state), state) as server,
         httpx.Client(base_url=server.address) as client,
     ):
         assert client.post("/v1/releases/ages/ask", json={"x": [[0.1]]}).status_code == 200
-        service.release("ages").release.close()  # as it does itself when the disk is full
+        state.service.release("ages").release.close()  # as it does itself when the disk is full
         refused = client.post("/v1/releases/ages/ask", json={"x": [[0.2]]})
         assert (refused.status_code, refused.json()["code"]) == (503, "ledger_closed")
         assert "Retry-After" in refused.headers
@@ -222,7 +221,7 @@ def test_over_http_a_closed_ledger_is_a_503_and_then_goes_on(tmp_path: Path, mon
 def test_a_log_that_failed_leaves_the_other_releases_alone_and_reading_makes_it_try_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desks, "RETRY_SECONDS", 3600.0)
+    monkeypatch.setattr(batchers, "RETRY_SECONDS", 3600.0)
     kept(tmp_path)
     places = [release_place(tmp_path), clinic_place(tmp_path / "clinic"), model_place(tmp_path)]
     with serving(*places) as address, httpx.Client(base_url=address) as client:
@@ -240,7 +239,7 @@ def test_a_log_that_failed_leaves_the_other_releases_alone_and_reading_makes_it_
             assert client.get(path).json()["code"] == "ledger_closed"
         told = client.get("/v1/releases").json()["releases"][0]
         assert (told["spent"], told["remaining"], told["guarantee"]["is_private"]) == (None, None, True)
-        monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
+        monkeypatch.setattr(batchers, "RETRY_SECONDS", 0.0)
         until = time.monotonic() + 10
         while states()["ages"] == "failed" and time.monotonic() < until:
             time.sleep(0.01)

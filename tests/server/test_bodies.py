@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.server import shapes as bodies
+from pcqr.server import bodies
+from pcqr.server.bodies import IN_JSON, LONG, check_values, parse_json, read_inference
 from pcqr.server.errors import Refusal
-from pcqr.server.inference import read_inference
-from pcqr.server.shapes import IN_JSON, LONG, check_values, parse_json
 
 MANY = 400_000
 JSON = {"content-type": "application/json"}

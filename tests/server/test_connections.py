@@ -16,15 +16,12 @@ from itertools import product
 from typing import Any
 
 import pytest
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from support.asgi import guarded
 from support.serving import Running, running
 
-from pcqr.server import process as processes
-from pcqr.server.limits import SECURITY_HEADERS, middleware
-from pcqr.server.metrics import Metrics
-from pcqr.server.state import ServerState, Settings
+from pcqr.server import run
+from pcqr.server.requests import SECURITY_HEADERS, Application, Request, Response
+from pcqr.server.state import ServerState
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LIMIT = 20_000
@@ -38,33 +35,21 @@ class Seen:
     goes_on: threading.Event = field(default_factory=threading.Event)
 
 
-def make(seen: Seen, **settings: Any) -> tuple[ASGIApp, ServerState]:
-    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await receive()
-            await send({"type": "lifespan.startup.complete"})
-            await receive()
-            await send({"type": "lifespan.shutdown.complete"})
-            return
-        request = Request(scope, receive)
-        seen.bodies.append(await request.body())
-        while scope["path"] == "/slow" and not seen.goes_on.is_set():
+def make(seen: Seen, **settings: Any) -> tuple[Application, ServerState]:
+    async def endpoint(request: Request) -> Response:
+        seen.bodies.append(request.body)
+        while request.path == "/slow" and not seen.goes_on.is_set():
             await asyncio.sleep(0.005)
-        size = int(request.query_params.get("size", "2"))
-        late = [name for name, _ in scope["headers"] if name == b"late"]
-        await Response(b"x" * size if not late else b"a trailer was believed")(scope, receive, send)
+        return Response(b"xx" if b"late" not in request.headers else b"a trailer was believed")
 
-    gate, app = ServerState(Settings(**settings), Metrics()), endpoint
-    for layer in reversed(middleware(gate)):
-        app = layer.cls(app, *layer.args, **layer.kwargs)  # type: ignore[assignment]
-    return app, gate
+    return guarded(endpoint, **settings)
 
 
 @contextlib.contextmanager
 def started(**settings: Any) -> Iterator[tuple[Running, Seen]]:
     seen = Seen([])
-    app, gate = make(seen, most_bytes=LIMIT, **({"header_seconds": 0.2, "read_seconds": 0.3} | settings))
-    with running(app, gate) as server:
+    app, state = make(seen, most_bytes=LIMIT, **({"header_seconds": 0.2, "read_seconds": 0.3} | settings))
+    with running(app, state) as server:
         yield server, seen
 
 
@@ -114,7 +99,7 @@ def refused(told: bytes) -> tuple[int, str]:
 
 
 def metric(server: Running, line: str) -> float:
-    found = [each for each in server.gate.metrics.text().decode().splitlines() if each.startswith(line)]
+    found = [each for each in server.state.metrics.text().decode().splitlines() if each.startswith(line)]
     return float(found[0].split()[-1]) if found else 0.0
 
 
@@ -197,7 +182,7 @@ def test_a_body_beyond_the_limit_gets_413_however_it_says_its_length(
     assert told.startswith(b"HTTP/1.1 413 ")
     assert b'"too_large"' in told
     assert server[1].bodies == []
-    assert server[0].gate.held_bytes == 0
+    assert server[0].state.held_bytes == 0
 
 
 def test_a_client_that_asks_first_is_refused_before_it_sends(server: tuple[Running, Seen]) -> None:
@@ -396,45 +381,12 @@ def test_connections_at_work_do_not_give_way() -> None:
             assert b"200 OK" in each.recv(65536)
 
 
-def test_unfinished_bodies_keep_nobody_out() -> None:
-    """Without keys, or by somebody with many of them. Those of other addresses are cut off later."""
-    unfinished = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n"
-    with started(most_connections=20, read_seconds=30.0) as (server, seen), contextlib.ExitStack() as stack:
-        other = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), 5, ("127.0.0.2", 0)))
-        other.sendall(unfinished)
-        while metric(server, "pcqr_requests_in_flight") < 1:
-            time.sleep(0.005)
-        slow = [stack.enter_context(connected(server)) for _ in range(19)]
-        for each in slow:
-            each.sendall(unfinished)
-        while metric(server, "pcqr_requests_in_flight") < 20:
-            time.sleep(0.005)
-        with connected(server) as connection:
-            connection.sendall(GET)
-            assert b"200 OK" in connection.recv(65536)
-        assert refused(until_closed(slow[0])) == (503, "overloaded")
-        for each in (other, slow[-1]):
-            each.sendall(b"ok")
-            assert b"200 OK" in each.recv(65536)
-        assert seen.bodies == [b"", b"ok", b"ok"]
-
-
 def test_shares_are_those_of_the_connections_that_there_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """One asker has a quarter of them, though the system allows fewer open files than were wanted."""
-    monkeypatch.setattr(processes.resource, "getrlimit", lambda _: (1_000, 1_000))
-    monkeypatch.setattr(processes.resource, "setrlimit", lambda *_: None)
+    monkeypatch.setattr(run.resource, "getrlimit", lambda _: (1_000, 1_000))
+    monkeypatch.setattr(run.resource, "setrlimit", lambda *_: None)
     with started(most_connections=4_096) as (server, _):
-        assert server.gate.most_connections < 1_000
-
-
-def test_a_reply_that_nobody_reads_costs_its_connection() -> None:
-    with started() as (server, _), connected(server) as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.sendall(b"GET /?size=30000000 HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        while not metric(server, 'pcqr_connections_refused_total{why="not read"}'):
-            time.sleep(0.01)
-        while server.server.server_state.connections:
-            time.sleep(0.01)
+        assert server.state.most_connections < 1_000
 
 
 def test_an_end_sends_slow_senders_away_and_takes_no_new_ones() -> None:

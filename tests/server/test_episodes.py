@@ -19,13 +19,11 @@ from support.serving import Running, release_place, running
 
 from pcqr.durable.ledger.store import Store
 from pcqr.errors import LedgerClosed, LedgerUnwritable
-from pcqr.server import batcher as desks
-from pcqr.server import looking
+from pcqr.server import batcher
 from pcqr.server.app import make_app
+from pcqr.server.batcher import Look
 from pcqr.server.errors import Refusal, refusal
 from pcqr.server.logs import QUIET_SECONDS, Episodes
-from pcqr.server.looking import Look
-from pcqr.server.metrics import Metrics
 from pcqr.server.service import Place, Service
 from pcqr.server.state import ServerState, Settings
 
@@ -35,22 +33,21 @@ ASK = "/v1/releases/ages/ask"
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing waits for a second, and other tests' episodes do not count."""
-    monkeypatch.setattr(desks, "RETRY_SECONDS", 0.0)
-    monkeypatch.setattr(looking, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(batcher, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(batcher, "FRESH_SECONDS", 0.0)
     fresh = Episodes()
-    for module in ("batcher", "logs", "connections"):
+    for module in ("batcher", "requests", "connections"):
         monkeypatch.setattr(f"pcqr.server.{module}.EPISODES", fresh)
     caplog.set_level(logging.INFO, "pcqr")
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    told = (record.getMessage() for record in caplog.records if record.name == "pcqr.server.logs")
-    return [each for each in told if each != "request"]
+    return [record.getMessage() for record in caplog.records if record.name == "pcqr.server.logs"]
 
 
 def served(place: Place) -> Any:
-    service, gate = Service.open([place]), ServerState(Settings(), Metrics())
-    return running(make_app(service, gate.settings, gate), gate)
+    state = ServerState(Settings(), Service.open([place]))
+    return running(make_app(state), state)
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -115,11 +112,11 @@ def test_a_database_that_is_away_is_told_once_by_whoever_looks_and_the_server_is
 
 def test_too_much_at_once_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     kept(tmp_path)
-    service, gate = Service.open([release_place(tmp_path)]), ServerState(Settings(), Metrics())
-    with running(make_app(service, gate.settings, gate), gate) as server:
-        gate.in_flight = gate.settings.most_requests
+    state = ServerState(Settings(), Service.open([release_place(tmp_path)]))
+    with running(make_app(state), state) as server:
+        state.in_flight = state.settings.most_requests
         assert [ask(server, 0.1) for _ in range(3)] == [503] * 3
-        gate.in_flight = 0
+        state.in_flight = 0
         assert ask(server, 0.1) == 200
     assert lines(caplog) == ["requests are refused (503, overloaded): Too many requests at once."]
 
@@ -151,8 +148,8 @@ def test_an_episode_ends_when_it_is_over_or_when_nobody_was_refused_for_long(cap
 def test_many_who_look_cause_one_look_and_nobody_waits_for_a_database_that_hangs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(looking, "WAIT_SECONDS", 0.02)
-    monkeypatch.setattr(looking, "FRESH_SECONDS", 3600.0)
+    monkeypatch.setattr(batcher, "WAIT_SECONDS", 0.02)
+    monkeypatch.setattr(batcher, "FRESH_SECONDS", 3600.0)
     reads, answers = [], threading.Event()
 
     def read() -> None:
@@ -164,7 +161,7 @@ def test_many_who_look_cause_one_look_and_nobody_waits_for_a_database_that_hangs
         hung = await asyncio.gather(*(look.failure("here") for _ in range(50)))
         hung.append(await look.failure("here"))
         answers.set()
-        monkeypatch.setattr(looking, "WAIT_SECONDS", 20.0)
+        monkeypatch.setattr(batcher, "WAIT_SECONDS", 20.0)
         return hung, [await look.failure("here") for _ in range(50)]
 
     hung, later = asyncio.run(play())

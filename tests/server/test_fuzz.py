@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,10 +13,10 @@ from schemathesis.engine import events, from_schema
 from support.kept import kept
 from support.serving import clinic_place, model_place, release_place
 
-from pcqr.server.app import make_app
-from pcqr.server.routes import with_names
+from pcqr.server import openapi
+from pcqr.server.app import ROUTES, make_app
 from pcqr.server.service import Service
-from pcqr.server.state import Settings
+from pcqr.server.state import ServerState, Settings
 
 HOST = "testserver"
 """What schemathesis calls an application in its own process."""
@@ -88,8 +87,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     service = Service.open(places)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pcqr.server.v1.planned", planned)
-        yield make_app(service, Settings(host_names=(HOST,)))
+        patch.setattr("pcqr.server.planning.planned", planned)
+        yield make_app(ServerState(Settings(host_names=(HOST,)), service))
     service.close()
 
 
@@ -101,7 +100,7 @@ def everything(app: Any, examples: int) -> Any:
 
 def patients(app: Any, examples: int) -> Any:
     """The document with the columns of a release and a model in it: what fits is answered, until the release halts."""
-    document = with_names(copy.deepcopy(app.openapi()), ["clinic", "tree"], [])
+    document = openapi.document(ROUTES, ["clinic", "tree"], [])
     document["paths"] = {path: found for path, found in document["paths"].items() if "post" in found}
     for path, operations in document["paths"].items():
         rows = INFERENCE if path.endswith("infer") else ROWS

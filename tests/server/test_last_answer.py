@@ -21,7 +21,6 @@ from pcqr import release as releases
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.subsample.run import StableVotes
 from pcqr.server.app import make_app
-from pcqr.server.metrics import Metrics
 from pcqr.server.service import Place, Service
 from pcqr.server.state import ServerState, Settings
 
@@ -93,15 +92,15 @@ def raced(places: Sequence[Place], queries: Sequence[float], monkeypatch: pytest
     with ExitStack() as stack:
         servers: list[Running] = []
         for place in places:
-            service, gate = Service.open([place]), ServerState(Settings(), Metrics())
-            servers.append(stack.enter_context(running(make_app(service, gate.settings, gate), gate)))
+            state = ServerState(Settings(), Service.open([place]))
+            servers.append(stack.enter_context(running(make_app(state), state)))
 
         def held(labeller: StableVotes, X: Any) -> Any:
             assert goes_on.wait(60)
             return real(labeller, X)
 
         async def until_all_wait() -> None:
-            while sum(server.gate.in_flight for server in servers) < len(queries):
+            while sum(server.state.in_flight for server in servers) < len(queries):
                 await asyncio.sleep(0.005)
             goes_on.set()
 

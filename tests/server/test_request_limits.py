@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
-from support.asgi import HOST, Reply, ask, asked, scope
+from support.asgi import HOST, Reply, ask, asked, guarded, scope
 
-from pcqr.server.limits import middleware
-from pcqr.server.metrics import Metrics
-from pcqr.server.shapes import LONG
-from pcqr.server.state import ServerState, Settings
+from pcqr.server.bodies import LONG
+from pcqr.server.requests import Application, Request, Response
 
 CHUNKED = [HOST, (b"transfer-encoding", b"chunked")]
 
@@ -29,22 +24,13 @@ class Endpoint:
         self.may_go_on = asyncio.Event()
         self.may_go_on.set()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, request: Request) -> Response:
         self.calls += 1
-        body = await Request(scope, receive).body()
         await self.may_go_on.wait()
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": json.dumps(len(body)).encode()})
+        return Response(json.dumps(len(request.body)).encode())
 
 
-def guarded(inner: ASGIApp, **settings: Any) -> tuple[ASGIApp, ServerState]:
-    gate, app = ServerState(Settings(**settings), Metrics()), inner
-    for layer in reversed(middleware(gate)):
-        app = layer.cls(app, *layer.args, **layer.kwargs)
-    return app, gate
-
-
-def post(app: ASGIApp, parts: list[bytes | None], headers: list[tuple[bytes, bytes]]) -> Reply:
+def post(app: Application, parts: list[bytes | None], headers: list[tuple[bytes, bytes]]) -> Reply:
     return ask(app, "POST", "/v2/models/a/infer", headers, parts=parts)
 
 
@@ -52,7 +38,7 @@ def post(app: ASGIApp, parts: list[bytes | None], headers: list[tuple[bytes, byt
 def test_a_body_is_as_long_as_it_may_be_and_no_longer(parts: list[bytes | None], is_chunked: bool) -> None:
     """However it comes in parts, and whether it says how long it is or not."""
     inner = Endpoint()
-    app, gate = guarded(inner, most_bytes=16)
+    app, state = guarded(inner, most_bytes=16)
     length = sum(len(part or b"") for part in parts)
     headers = CHUNKED if is_chunked else [HOST, (b"content-length", str(length).encode())]
     told = post(app, parts, headers)
@@ -60,7 +46,7 @@ def test_a_body_is_as_long_as_it_may_be_and_no_longer(parts: list[bytes | None],
         assert (told.status, told.body, inner.calls) == (200, str(length).encode(), 1)
     else:
         assert (told.status, told.code, inner.calls) == (413, "too_large", 0)
-    assert (gate.held_bytes, gate.in_flight) == (0, 0)
+    assert (state.held_bytes, state.in_flight) == (0, 0)
 
 
 def test_a_length_that_is_too_large_is_refused_before_anything_is_sent() -> None:
@@ -73,18 +59,18 @@ def test_a_length_that_is_too_large_is_refused_before_anything_is_sent() -> None
 
 def test_a_slow_body_gets_408_and_is_closed() -> None:
     inner = Endpoint()
-    app, gate = guarded(inner, read_seconds=0.05)
+    app, state = guarded(inner, read_seconds=0.05)
     told = post(app, [b"{", None], [HOST, (b"content-length", b"2")])
     assert (told.status, told.code, told.header("connection")) == (408, "too_slow", "close")
-    assert (inner.calls, gate.held_bytes) == (0, 0)
+    assert (inner.calls, state.held_bytes) == (0, 0)
 
 
 def test_a_client_that_leaves_gets_no_reply_and_nothing_is_begun() -> None:
     inner = Endpoint()
-    app, gate = guarded(inner)
+    app, state = guarded(inner)
     of = scope("POST", "/v2/models/a/infer", [HOST, (b"content-length", b"2")])
     assert asyncio.run(asked(app, of, ())) is None
-    assert (inner.calls, gate.held_bytes, gate.in_flight) == (0, 0, 0)
+    assert (inner.calls, state.held_bytes, state.in_flight) == (0, 0, 0)
 
 
 def test_a_refused_body_is_read_to_its_end_and_the_connection_is_kept() -> None:
@@ -99,14 +85,14 @@ def test_so_many_at_once_and_no_more() -> None:
     async def scene() -> tuple[list[Reply | None], Reply | None, Reply | None]:
         inner = Endpoint()
         inner.may_go_on.clear()
-        app, gate = guarded(inner, most_requests=3)
+        app, state = guarded(inner, most_requests=3)
         running = [asyncio.create_task(asked(app, scope())) for _ in range(3)]
-        while gate.in_flight < 3:
+        while state.in_flight < 3:
             await asyncio.sleep(0)
         refused = await asked(app, scope())
         inner.may_go_on.set()
         replies = list(await asyncio.gather(*running))
-        assert gate.in_flight == 0
+        assert state.in_flight == 0
         return replies, refused, await asked(app, scope())
 
     replies, refused, later = asyncio.run(scene())
@@ -138,14 +124,14 @@ def test_all_bodies_together_have_a_limit() -> None:
 
     async def scene() -> list[Reply | None]:
         inner = Endpoint()
-        app, gate = guarded(inner, most_bytes=2 * LONG, read_seconds=0.2)
+        app, state = guarded(inner, most_bytes=2 * LONG, read_seconds=0.2)
         of = [scope("POST", "/", CHUNKED) | {"client": (f"10.0.0.{number}", 5)} for number in range(40)]
         long = [asyncio.create_task(asked(app, each, [b"x" * 2 * LONG, None])) for each in of]
-        while gate.held_bytes < 32 * LONG:
+        while state.held_bytes < 32 * LONG:
             await asyncio.sleep(0)
         short = await asked(app, scope("POST", "/", CHUNKED), [b"x" * LONG])
         told = await asyncio.gather(*long)
-        assert gate.held_bytes == 0
+        assert state.held_bytes == 0
         return [short, *told]
 
     short, *long = asyncio.run(scene())
@@ -158,8 +144,8 @@ def test_all_bodies_together_have_a_limit() -> None:
 
 @pytest.mark.parametrize(("path", "status"), [("/v2/health/ready", 503), ("/v2", 503), ("/v2/health/live", 200)])
 def test_a_server_that_ends_begins_nothing_new(path: str, status: int) -> None:
-    app, gate = guarded(Endpoint())
-    gate.is_closing = True
+    app, state = guarded(Endpoint())
+    state.is_closing = True
     told = ask(app, path=path)
     assert told.status == status
     if status == 503:
@@ -167,10 +153,10 @@ def test_a_server_that_ends_begins_nothing_new(path: str, status: int) -> None:
 
 
 def test_a_failure_gives_its_place_back() -> None:
-    async def broken(*_: object) -> None:
+    async def broken(_: object) -> Response:
         raise ZeroDivisionError
 
-    app, gate = guarded(broken)
+    app, state = guarded(broken)
     for _ in range(3):
         assert post(app, [b"{}"], [HOST, (b"content-length", b"2")]).code == "internal"
-    assert (gate.held_bytes, gate.in_flight) == (0, 0)
+    assert (state.held_bytes, state.in_flight) == (0, 0)

@@ -27,11 +27,9 @@ from pcqr.cli.main import app
 from pcqr.errors import AnchorMissing, LedgerRolledBack, ParameterError, SecretError
 from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile
-from pcqr.server.process import address_of, bind, tls
-from pcqr.server.run import serve
+from pcqr.server.run import WorkersFailed, address_of, bind, serve, tls, watch
 from pcqr.server.service import Place, ServedRelease, state_of
 from pcqr.server.state import Settings
-from pcqr.server.workers import WorkersFailed, watch
 
 
 def never(_: str) -> None:
@@ -180,7 +178,7 @@ def test_an_older_copy_is_served_when_it_is_written_off(tmp_path: Path) -> None:
     served = again.open()
     assert isinstance(served, ServedRelease)
     try:
-        assert state_of(served)["state"] == "halted"
+        assert state_of(served)["state"] == "exhausted"
         assert [each.is_written_off for each in served.adoptions] == [True]
     finally:
         served.close()
@@ -271,7 +269,7 @@ def test_several_workers_need_a_log_that_they_can_share(tmp_path: Path) -> None:
 def test_workers_tell_their_numbers_together(tmp_path: Path) -> None:
     """Two processes with one folder: either tells the sum, and what releases have spent once."""
     words = (
-        "from pcqr.server.metrics import *; from pcqr.releases.protocol.answers import Usage as U;"
+        "from pcqr.server.logs import *; from pcqr.releases.protocol.answers import Usage as U;"
         "m = Metrics(lambda: [Counts('a', U(3, 1), U(None, 4))]); m.begin(); m.end('GET', '/v2', 200, 0.1);"
         "print(m.text().decode())"
     )

@@ -13,15 +13,14 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starlette.types import Receive, Scope, Send
+from support import asgi
 from support.asgi import HOST, asked, scope
 from support.kept import QUERIES, kept
 from support.serving import release_place, serving
 
-from pcqr.server.limits import middleware
-from pcqr.server.metrics import Metrics
-from pcqr.server.schedule import SECOND, Arrival, Schedule, next_tick, takes_rows, tick_of_reply
-from pcqr.server.state import ServerState, Settings
+from pcqr.server.requests import Application, Request, Response
+from pcqr.server.schedule import SECOND, Arrival, Schedule, next_tick, tick_of_reply
+from pcqr.server.state import ServerState
 
 PERIOD = 0.02
 moments = st.integers(0, 10**18)
@@ -65,16 +64,14 @@ def test_when_replies_are_due_follows_from_the_rows_alone(requests: list[tuple[i
         arrived.takes(count, ("key", "ann"))
         free = max(free, begun) + count / rows
         assert arrived.due == max(begun + 1, math.ceil(free - 1e-9))
-    takes_rows({}, 5)  # without a schedule
 
 
 def test_one_asker_does_not_keep_the_others_waiting_by_many_rows() -> None:
     """Previews cost nothing, and eight of 10,000 rows had everybody else wait for a minute."""
 
-    async def counting(scope: Scope, _: Receive, send: Send) -> None:
-        takes_rows(scope, int(scope["path"].strip("/")))
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b""})
+    async def counting(request: Request) -> Response:
+        request.takes_rows(int(request.path.strip("/")))
+        return Response(b"")
 
     async def scene() -> tuple[list[int], int]:
         app, _ = scheduled(counting, most_rows=100, reply_rows=50)
@@ -103,19 +100,14 @@ class Left:
         return list(self.times)
 
 
-def scheduled(inner: Any, **settings: Any) -> tuple[Any, ServerState]:
-    gate, app = ServerState(Settings(reply_every=PERIOD, **settings), Metrics()), inner
-    for layer in reversed(middleware(gate)):
-        app = layer.cls(app, *layer.args, **layer.kwargs)
-    return app, gate
+def scheduled(endpoint: asgi.Endpoint, **settings: Any) -> tuple[Application, ServerState]:
+    return asgi.guarded(endpoint, reply_every=PERIOD, **settings)
 
 
-async def sleeping(scope: Scope, _: Receive, send: Send) -> None:
+async def sleeping(request: Request) -> Response:
     """Takes as many milliseconds as its path says."""
-    await asyncio.sleep(int(scope["path"].strip("/")) / 1000)
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": b"x", "more_body": True})
-    await send({"type": "http.response.body", "body": b"y"})
+    await asyncio.sleep(int(request.path.strip("/")) / 1000)
+    return Response(b"xy")
 
 
 async def send_to(app: Any, remaining: Left, name: str, of: dict[str, Any], parts: Any = (b"",)) -> int:
@@ -154,7 +146,7 @@ def test_replies_leave_in_the_order_of_arrival_and_not_before_a_period(work: int
 def test_refusals_of_every_kind_wait_as_answers_do() -> None:
     """Wrong host, no such length, a failure: each leaves a period or more after it came."""
 
-    async def failing(*_: object) -> None:
+    async def failing(_: Request) -> Response:
         raise ZeroDivisionError
 
     async def scene() -> tuple[Left, dict[str, int]]:
@@ -177,16 +169,16 @@ def test_refusals_of_every_kind_wait_as_answers_do() -> None:
 
 def test_a_late_reply_leaves_at_a_later_tick_and_is_counted() -> None:
     async def scene() -> tuple[Left, ServerState]:
-        app, gate = scheduled(sleeping)
+        app, state = scheduled(sleeping)
         remaining = Left()
         await asyncio.gather(
             send_to(app, remaining, "slow", scope(path="/60")), send_to(app, remaining, "quick", scope(path="/0"))
         )
-        return remaining, gate
+        return remaining, state
 
-    remaining, gate = asyncio.run(scene())
+    remaining, state = asyncio.run(scene())
     assert remaining.order == ["quick", "slow"]
-    assert b"pcqr_late_replies_total 0.0" not in gate.metrics.text()
+    assert b"pcqr_late_replies_total 0.0" not in state.metrics.text()
 
 
 def test_a_long_batch_waits_as_long_as_its_rows_say_however_quick_it_was(tmp_path: Path) -> None:

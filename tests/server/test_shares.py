@@ -15,21 +15,18 @@ from typing import Any
 
 import httpx
 import pytest
-from starlette.types import ASGIApp
+from support import asgi
 from support.asgi import HOST, Reply, asked, scope
 from support.kept import kept
-from support.serving import Running, release_place, running
+from support.serving import Running, release_place, served
 
 from pcqr.durable.quotas import QuotaTable
 from pcqr.releases.protocol.answers import Usage
-from pcqr.server.app import make_app
+from pcqr.server.bodies import LONG
 from pcqr.server.keys import KeyFile
-from pcqr.server.limits import BODIES, middleware
-from pcqr.server.metrics import Metrics
-from pcqr.server.schedule import PART
-from pcqr.server.service import ServedRelease, Service
-from pcqr.server.shapes import LONG, MANY
-from pcqr.server.state import ServerState, Settings
+from pcqr.server.requests import BODIES, MANY, Application, Request, Response
+from pcqr.server.service import ServedRelease
+from pcqr.server.state import PART, ServerState
 
 MOST_BYTES = 4 * LONG
 ASK, PREVIEW = "/v1/releases/ages/ask", "/v1/releases/ages/preview"
@@ -67,14 +64,12 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     file = KeyFile(folder / "keys.json")
     roles: dict[str, Any] = {"ann": "asker", "bob": "asker", "me": "holder"}
     keys = {name: file.create(name, role, Usage(None, None)) for name, role in roles.items()}
-    service = Service.open([release_place(folder)])
-    gate = ServerState(Settings(keys=file.path, most_bytes=MOST_BYTES), Metrics())
-    with running(make_app(service, gate.settings, gate), gate) as server:
+    with served(release_place(folder), keys=file.path, most_bytes=MOST_BYTES) as server:
         yield Scene(server, keys)
 
 
 def test_sixteen_bodies_that_never_end_keep_nobody_out(scene: Scene) -> None:
-    gate = scene.server.gate
+    state = scene.server.state
     with contextlib.ExitStack() as stack:
         hanging = [stack.enter_context(scene.hanging("ann")) for _ in range(BODIES)]
         taken = BODIES // PART * MOST_BYTES // (MOST_BYTES - LONG)
@@ -91,7 +86,7 @@ def test_sixteen_bodies_that_never_end_keep_nobody_out(scene: Scene) -> None:
             each.sendall(LONGEST[-1:].encode())
             assert each.recv(12) == b"HTTP/1.1 200"
     assert scene.post("ann", PREVIEW, LONGEST).status_code == 200
-    assert (gate.held_bytes, gate.in_flight) == (0, 0)
+    assert (state.held_bytes, state.in_flight) == (0, 0)
 
 
 def _said(connection: socket.socket) -> bytes:
@@ -122,7 +117,7 @@ def test_long_previews_of_one_key_do_not_take_all_threads(scene: Scene, monkeypa
         async with httpx.AsyncClient(base_url=scene.server.address, timeout=20) as client:
             many = [_posted(client, scene, "ann", PREVIEW, MANY_ROWS) for _ in range(40)]
             long = [asyncio.create_task(each) for each in many]
-            while scene.server.gate.in_flight < len(long):
+            while scene.server.state.in_flight < len(long):
                 await asyncio.sleep(0.005)
             short = [await _posted(client, scene, name, PREVIEW, ONE) for name in ("bob", "me", "ann")]
             assert begun == [MANY + 1]
@@ -154,7 +149,7 @@ def test_what_one_key_reads_does_not_take_all_threads(scene: Scene, monkeypatch:
                 return (await client.get(path, headers=scene.headers(name))).status_code
 
             many = [asyncio.create_task(get("ann", "/v1/budget?release=ages")) for _ in range(60)]
-            while scene.server.gate.in_flight < len(many):
+            while scene.server.state.in_flight < len(many):
                 await asyncio.sleep(0.005)
             other = await get("bob", "/v1/releases")
             goes_on.set()
@@ -169,35 +164,32 @@ class Waiting:
     def __init__(self) -> None:
         self.goes_on = asyncio.Event()
 
-    async def __call__(self, _: Any, __: Any, send: Any) -> None:
+    async def __call__(self, _: Request) -> Response:
         await self.goes_on.wait()
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": b"{}"})
+        return Response(b"{}")
 
 
 def guarded(
-    inner: ASGIApp, folder: Path, **settings: Any
-) -> tuple[ASGIApp, ServerState, dict[str, list[tuple[bytes, bytes]]]]:
+    endpoint: asgi.Endpoint, folder: Path, **settings: Any
+) -> tuple[Application, ServerState, dict[str, list[tuple[bytes, bytes]]]]:
     file = KeyFile(folder / "keys.json")
     keys = {name: file.create(name, "asker", Usage(None, None)) for name in ("ann", "bob")}
-    gate, app = ServerState(Settings(keys=file.path, **settings), Metrics()), inner
-    for layer in reversed(middleware(gate)):
-        app = layer.cls(app, *layer.args, **layer.kwargs)
-    return app, gate, {name: [HOST, (b"authorization", f"Bearer {key}".encode())] for name, key in keys.items()}
+    app, state = asgi.guarded(endpoint, keys=file.path, **settings)
+    return app, state, {name: [HOST, (b"authorization", f"Bearer {key}".encode())] for name, key in keys.items()}
 
 
 def test_a_key_has_a_part_of_all_requests_in_flight(tmp_path: Path) -> None:
     async def play() -> tuple[list[Reply | None], int]:
         inner = Waiting()
-        app, gate, keys = guarded(inner, tmp_path, most_requests=8)
+        app, state, keys = guarded(inner, tmp_path, most_requests=8)
         running_ones = [asyncio.create_task(asked(app, scope(headers=keys["ann"]))) for _ in range(3)]
         while not any(each.done() for each in running_ones):
             await asyncio.sleep(0)
         running_ones.append(asyncio.create_task(asked(app, scope(headers=keys["bob"]))))
-        while gate.in_flight < 3:
+        while state.in_flight < 3:
             await asyncio.sleep(0)
         inner.goes_on.set()
-        return list(await asyncio.gather(*running_ones)), len(gate.shares)
+        return list(await asyncio.gather(*running_ones)), len(state.shares)
 
     replies, shares = asyncio.run(play())
     assert [told.status for told in replies if told] == [200, 200, 503, 200]
@@ -208,13 +200,13 @@ def test_a_key_has_a_part_of_all_connections_that_send(tmp_path: Path) -> None:
     async def play() -> list[int]:
         inner = Waiting()
         inner.goes_on.set()
-        app, gate, keys = guarded(inner, tmp_path, read_seconds=0.1)
-        gate.most_connections = 8  # as many as there can be, and not as many as were wanted
+        app, state, keys = guarded(inner, tmp_path, read_seconds=0.1)
+        state.most_connections = 8  # as many as there can be, and not as many as were wanted
         of = scope("POST", "/", [*keys["ann"], (b"content-length", b"2")])
         slow = [asyncio.create_task(asked(app, of.copy(), [b"{", None])) for _ in range(3)]
         other = await asked(app, scope("POST", "/", [*keys["bob"], (b"content-length", b"2")]), [b"{}"])
         told = [other, *await asyncio.gather(*slow)]
-        assert len(gate.shares) == 0
+        assert len(state.shares) == 0
         return [each.status for each in told if each]
 
     assert asyncio.run(play()) == [200, 408, 408, 503]
@@ -222,14 +214,11 @@ def test_a_key_has_a_part_of_all_connections_that_send(tmp_path: Path) -> None:
 
 def test_each_address_has_a_share_where_there_are_no_keys() -> None:
     async def play() -> list[str]:
-        app: ASGIApp = Waiting()
-        gate = ServerState(Settings(most_bytes=2 * LONG, read_seconds=0.2), Metrics())
-        for layer in reversed(middleware(gate)):
-            app = layer.cls(app, *layer.args, **layer.kwargs)
+        app, state = asgi.guarded(Waiting(), most_bytes=2 * LONG, read_seconds=0.2)
         chunked = [HOST, (b"transfer-encoding", b"chunked")]
         of = [scope("POST", "/", chunked) | {"client": (host, 5)} for host in ["10.0.0.1"] * 20 + ["10.0.0.2"] * 2]
         told = await asyncio.gather(*(asked(app, each, [b"x" * 2 * LONG, None]) for each in of))
-        assert (gate.held_bytes, len(gate.shares)) == (0, 0)
+        assert (state.held_bytes, len(state.shares)) == (0, 0)
         return [each.code for each in told if each]
 
     codes = asyncio.run(play())

@@ -12,9 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pcqr.server.bodies import (
+    BYTES,
+    NUMPY,
+    Output,
+    from_binary,
+    from_json,
+    read_inference,
+    to_binary,
+    written_inference,
+)
 from pcqr.server.errors import Refusal
-from pcqr.server.inference import Output, read_inference, reply
-from pcqr.server.tensors import BYTES, NUMPY, from_binary, from_json, to_binary
 
 
 def request(*inputs: dict[str, Any], tail: bytes = b"", **more: Any) -> tuple[bytes, str]:
@@ -191,12 +199,11 @@ def test_a_reply_has_json_and_binary_tensors_side_by_side() -> None:
     asked = read_inference(
         *request(x(), id="7", outputs=[{"name": "a", "parameters": {"binary_data": True}}, {"name": "b"}])
     )
-    response = reply("m", asked, {"a": Output(BYTES, ["é"]), "b": Output("INT64", [3])}, 1, {})
-    length = int(response.headers["inference-header-content-length"])
-    told = json.loads(bytes(response.body[:length]))
+    body, length = written_inference("m", asked, {"a": Output(BYTES, ["é"]), "b": Output("INT64", [3])}, 1, {})
+    told = json.loads(body[:length])
     assert told["id"] == "7"
     assert told["outputs"] == [
         {"name": "a", "datatype": "BYTES", "shape": [1], "parameters": {"binary_data_size": 6}},
         {"name": "b", "datatype": "INT64", "shape": [1], "data": [3]},
     ]
-    assert bytes(response.body[length:]) == b"\2\0\0\0\xc3\xa9"
+    assert body[length:] == b"\2\0\0\0\xc3\xa9"

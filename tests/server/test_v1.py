@@ -416,7 +416,7 @@ def test_a_release_that_has_halted_says_so_for_ever_with_what_it_answered(tmp_pa
         tensor = {"name": "x", "datatype": "FP64", "shape": [1, 1], "data": [0.99]}
         response = client.post("/v2/models/ages/infer", json={"inputs": [tensor]})
         assert (response.status_code, response.json()["details"]["answered"]) == (410, [])
-        assert client.get("/v1/releases").json()["releases"][0]["state"] == "halted"
+        assert client.get("/v1/releases").json()["releases"][0]["state"] == "exhausted"
         tensor = {"name": "x", "datatype": "FP64", "shape": [1, 1], "data": x[len(answered) - 1]}
         outputs = client.post("/v2/models/ages/infer", json={"inputs": [tensor]}).json()["outputs"]
         assert {each["name"]: each["data"] for each in outputs} == {
@@ -482,7 +482,7 @@ def test_adoptions_are_told_to_all_and_who_decided_them_to_the_holder(tmp_path: 
                 budget = client.get("/v1/budget", params={"release": place.name}).json()
                 assert one["adoptions"] == listed["adoptions"] == budget["adoptions"]
                 assert one["guarantee"] == listed["guarantee"] == budget["guarantee"]
-                assert one["state"] == "halted"
+                assert one["state"] == "exhausted"
                 assert one["guarantee"]["words"].count("This assumes that the copy adopted on") == 2
                 told[role] = one["adoptions"]
     for role, seen in told.items():

@@ -15,9 +15,9 @@ from pcqr.advice.question import Option
 from pcqr.advice.solving import curves
 from pcqr.planner.request import Request
 from pcqr.releases.protocol.plan import Prediction
-from pcqr.server import v1 as planner
+from pcqr.server import planning as planner
 from pcqr.server.errors import Refusal
-from pcqr.server.v1 import Planned, main, planned
+from pcqr.server.planning import Planned, main, planned
 
 ASKED = Planned(
     hypotheses="thresholds",

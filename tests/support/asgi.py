@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.types import ASGIApp, Message
+from pcqr.server.requests import Application, Request, Response, Route
+from pcqr.server.state import ServerState, Settings
 
+Endpoint = Callable[[Request], Response] | Callable[[Request], Awaitable[Response]]
 HOST = (b"host", b"127.0.0.1:8080")
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -54,15 +57,17 @@ def scope(method: str = "GET", path: str = "/", headers: Headers = (HOST,), quer
     }
 
 
-async def asked(app: ASGIApp, of: dict[str, Any], parts: Sequence[bytes | None] = (b"",)) -> Reply | None:
+async def asked(
+    app: Callable[..., Awaitable[None]], of: dict[str, Any], parts: Sequence[bytes | None] = (b"",)
+) -> Reply | None:
     """The reply to one request whose body comes in `parts`. After a None nothing more comes: the sender hangs.
 
     None: there was no reply.
     """
-    sent: list[Message] = []
+    sent: list[Any] = []
     waiting = list(parts)
 
-    async def receive() -> Message:
+    async def receive() -> Any:
         if not waiting:
             return {"type": "http.disconnect"}
         part = waiting.pop(0)
@@ -70,7 +75,7 @@ async def asked(app: ASGIApp, of: dict[str, Any], parts: Sequence[bytes | None] 
             await asyncio.sleep(3600)
         return {"type": "http.request", "body": part, "more_body": bool(waiting)}
 
-    async def send(message: Message) -> None:
+    async def send(message: Any) -> None:
         sent.append(message)
 
     await app(of, receive, send)
@@ -80,8 +85,17 @@ async def asked(app: ASGIApp, of: dict[str, Any], parts: Sequence[bytes | None] 
     return Reply(sent[0]["status"], list(sent[0]["headers"]), body)
 
 
-def ask(app: ASGIApp, *args: Any, parts: Sequence[bytes | None] = (b"",), **kwargs: Any) -> Reply:
+def ask(app: Application, *args: Any, parts: Sequence[bytes | None] = (b"",), **kwargs: Any) -> Reply:
     """The reply to `scope(*args, **kwargs)`."""
     found = asyncio.run(asked(app, scope(*args, **kwargs), parts))
     assert found is not None
     return found
+
+
+def guarded(endpoint: Endpoint, **settings: Any) -> tuple[Application, ServerState]:
+    """The application with one endpoint for whatever is let in, and its state."""
+    state, route = (
+        ServerState(Settings(**settings)),
+        Route("GET", "/", endpoint if inspect.isfunction(endpoint) else endpoint.__call__),
+    )
+    return Application(state, lambda _: route), state

@@ -23,22 +23,25 @@ from pcqr.data.schema import Column
 from pcqr.hypotheses import Stumps
 from pcqr.models import PublishedModel
 from pcqr.server.app import make_app
-from pcqr.server.limits import SECURITY_HEADERS
-from pcqr.server.metrics import Metrics
-from pcqr.server.process import Server
+from pcqr.server.run import Server
 from pcqr.server.service import Place, Service
 from pcqr.server.state import ServerState, Settings
-from pcqr.server.watching import counts
 from support.ledgers import new_folder
 
 
 @contextmanager
 def serving(*places: Place, **settings: Any) -> Iterator[str]:
     """The address of a server of these places, which is closed in the end: the whole of it, down to its connections."""
-    service = Service.open(places)
-    gate = ServerState(Settings(**settings), Metrics(lambda: counts(service)))
-    with running(make_app(service, gate.settings, gate), gate) as server:
+    with served(*places, **settings) as server:
         yield server.address
+
+
+@contextmanager
+def served(*places: Place, **settings: Any) -> Iterator[Running]:
+    """A server of these places."""
+    state = ServerState(Settings(**settings), Service.open(places))
+    with running(make_app(state), state) as server:
+        yield server
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Running:
     """A server that runs in a thread."""
 
     port: int
-    gate: ServerState
+    state: ServerState
     server: Server
 
     @property
@@ -55,26 +58,19 @@ class Running:
 
 
 @contextmanager
-def running(app: Any, gate: ServerState, context: ssl.SSLContext | None = None) -> Iterator[Running]:
-    """A server of any application, behind the limits of `gate` on connections."""
-    server = Server(app, gate, SECURITY_HEADERS, context)
+def running(app: Any, state: ServerState, context: ssl.SSLContext | None = None) -> Iterator[Running]:
+    """A server of any application, behind the limits of `state` on connections."""
+    server = Server(app, state, context)
     with socket.create_server(("127.0.0.1", 0)) as bound:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()
         try:
             while not server.started and thread.is_alive():
                 time.sleep(0.005)
-            yield Running(bound.getsockname()[1], gate, server)
+            yield Running(bound.getsockname()[1], state, server)
         finally:
             server.stop()
             thread.join()
-
-
-@contextmanager
-def serving_app(app: Any) -> Iterator[str]:
-    """The address of a server of any application, with its own door or none."""
-    with running(app, ServerState(Settings(), Metrics())) as server:
-        yield server.address
 
 
 def release_place(folder: Path, name: str = "ages") -> Place:

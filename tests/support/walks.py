@@ -160,7 +160,7 @@ def inference(tracer: Tracer) -> Walk:
     """One `POST /v2/models/ages/infer`, through the application and the thread that answers for the release."""
     from pcqr.server.app import make_app
     from pcqr.server.service import Place, Service
-    from pcqr.server.state import Settings
+    from pcqr.server.state import ServerState, Settings
     from support.asgi import HOST, asked, scope
 
     tensor = {"name": "x", "shape": [1, 2], "datatype": "FP64", "data": [0.9, 0.5]}
@@ -169,7 +169,7 @@ def inference(tracer: Tracer) -> Walk:
     with tempfile.TemporaryDirectory() as name, tracer.watching():
         folder = Path(name)
         service = Service.open([Place("ages", _kept(folder), anchor=folder / "anchor")])
-        app = make_app(service, Settings())
+        app = make_app(ServerState(Settings(), service))
 
         def ask() -> None:
             reply = asyncio.run(asked(app, of, [json.dumps({"inputs": [tensor]}).encode()]))

@@ -1,4 +1,4 @@
-"""A worker of `pcqr.server.workers` that says who it is to whoever connects: what the tests of the watcher run."""
+"""A worker of `pcqr.server.run` that says who it is to whoever connects: what the tests of the watcher run."""
 
 from __future__ import annotations
 

@@ -402,7 +402,7 @@ class Facts:
     schema: Schema | None
     features: int
     classes: tuple[Any, ...]
-    state: Literal["open", "published", "halted"]
+    state: Literal["open", "published", "exhausted"]
     spent: Usage
     remaining: Usage
     planned: int | None
@@ -457,7 +457,7 @@ def facts_of(value: Any) -> Facts:
         schema=schema,
         features=features,
         classes=_classes(_needed(entries, "classes")),
-        state=_choice(entries, "state", ("open", "published", "halted")),
+        state=_choice(entries, "state", ("open", "published", "exhausted")),
         spent=usage_of(_needed(entries, "spent"), "spent") if is_release else Usage(0, 0),
         remaining=usage_of(_needed(entries, "remaining"), "remaining") if is_release else Usage(None, None),
         planned=None if planned is None else read_count(planned, "planned_queries"),

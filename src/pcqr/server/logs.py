@@ -1,27 +1,39 @@
-"""Log why requests get 503: one line when an episode begins and one when it is over, not one for each request.
+"""What the holder watches: the log of the process, why requests get 503, and the counters for Prometheus.
 
-A line holds sentences of pcqr's own: what is wrong with a ledger, where it is, and the remedy. No password is in them.
+Nothing private is in any of them: no query, label or kind of answer, no key. A sentence about a ledger is pcqr's own:
+what is wrong with it, where it is, and the remedy. No password is in it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import os
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 from pcqr.errors import LedgerError
+from pcqr.releases.protocol.answers import Usage
 from pcqr.server.errors import Refusal
-from pcqr.server.keys import ASKER
-from pcqr.server.schedule import SECOND
-from pcqr.server.state import ServerState
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Episodes: why requests get 503, in one line when it begins and one when it is over, not one for each request.
+
 
 QUIET_SECONDS = 60.0
 """After so many seconds without a refusal an episode is over, unless something says so earlier."""
@@ -83,31 +95,105 @@ def unreadable(place: str, reason: str) -> LedgerError:
 
 _OURS = "pcqr"
 _PACKAGE = Path(__file__).parents[1]
-_REQUEST = "request"
-_UNAUTHORIZED, _UNAVAILABLE = 401, 503
-REFUSED = "pcqr.refused"
-"""Where the scope has the `Refusal` that a request was told."""
+_LINES = "lines"
+"""Where the record of many requests has their lines."""
+FLUSH_SECONDS = 0.2
+
+requests = logging.getLogger(f"{__name__}.requests")
+
+
+class Line(NamedTuple):
+    """A request that was replied to, or whose client has left (status None)."""
+
+    seconds: float
+    method: str
+    route: str
+    status: int | None
+    ms: int
+    key: str | None
+    client: str | None
+    """The address that it came from, of a request without a good key."""
+
+
+class RequestLog:
+    """Collects the lines of requests and logs many of them at once: each by itself would cost as much as its answer.
+
+    Lines wait for `FLUSH_SECONDS`, or for another message of the process, and are in order.
+    """
+
+    def __init__(self) -> None:
+        self._lines: deque[Line] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """Which will log what waits; None where nothing does."""
+
+    def add(self, line: Line) -> None:
+        """Log a line soon. For the event loop."""
+        self._lines.append(line)
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop = loop
+            loop.call_later(FLUSH_SECONDS, self._flush_in_time)
+
+    def flush(self) -> None:
+        """Log all lines that wait. Any thread may."""
+        found = []
+        while self._lines:
+            try:
+                found.append(self._lines.popleft())
+            except IndexError:  # another thread has it
+                break
+        if found and requests.isEnabledFor(logging.INFO):
+            requests.info("%d requests", len(found), extra={_LINES: found})
+
+    def _flush_in_time(self) -> None:
+        self._loop = None
+        self.flush()
+
+
+REQUESTS = RequestLog()
+"""Of this process."""
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON in ASCII: nothing in it can begin another line."""
+    """A record as lines of JSON in ASCII: nothing in it can begin another line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = {"time": _moment(record.created), "level": record.levelname.lower()}
-        fields = getattr(record, _REQUEST, None)
-        if fields is not None:
-            return json.dumps(line | {"event": "request"} | fields)
+        lines: list[Line] | None = getattr(record, _LINES, None)
+        if lines is not None:
+            return "\n".join(map(_request_line, lines))
         is_ours = record.name.split(".")[0] == _OURS
-        line |= {"event": record.name, "message": record.getMessage() if is_ours else str(record.msg)}
+        message = record.getMessage() if is_ours else str(record.msg)
+        line = {"time": _moment(record.created), "level": record.levelname.lower()}
+        line |= {"event": record.name, "message": message}
         if record.exc_info and record.exc_info[1] is not None:
             line |= {"failure": failure(record.exc_info[1])}
         return json.dumps(line)
+
+
+def _request_line(line: Line) -> str:
+    shared = _fields(line.method, line.route, line.status, line.key, line.client)
+    return f'{{"time": "{_moment(line.seconds)}", {shared}, "ms": {line.ms}}}'
+
+
+@lru_cache(maxsize=1024)
+def _fields(method: str, route: str, status: int | None, key: str | None, client: str | None) -> str:
+    """The fields of a line that many lines share, as the inside of an object."""
+    told = {"level": "info", "event": "request", "method": method, "route": route, "status": status, "key": key}
+    return json.dumps(told | ({} if client is None else {"client": client}))[1:-1]
+
+
+def _requests_first(record: logging.LogRecord) -> bool:
+    """A filter that lets all pass: whatever is logged comes after the requests before it."""
+    if record.name != requests.name:
+        REQUESTS.flush()
+    return True
 
 
 def configure() -> None:
     """Have everything that this process logs written as JSON lines: requests and warnings of anybody."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    handler.addFilter(_requests_first)
     root = logging.getLogger()
     root.handlers, root.level = [handler], logging.WARNING
     logging.getLogger(_OURS).setLevel(logging.INFO)
@@ -130,59 +216,117 @@ def log_failure(error: Exception) -> None:
 
 
 def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{_second(int(seconds))}.{int(seconds % 1 * 1000):03d}Z"
 
 
-class Observed:
-    """A line in the log, and its part in the metrics, for every request: outside of all that can refuse it."""
+@lru_cache(maxsize=8)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
-    def __init__(self, app: ASGIApp, gate: ServerState) -> None:
-        self.app = app
-        self.metrics = gate.metrics
-        self.step = 1_000_000 if gate.schedule is None else gate.schedule.period
-        """Nanoseconds that times are rounded up to, a multiple of: a millisecond, or the period of replies."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        begun = time.monotonic_ns()
-        status: int | None = None
+# ---------------------------------------------------------------------------------------------------------------------
+# Metrics: requests, and what releases have spent. Public counters alone.
+#
+# Spent queries and unstable answers are read from the releases when somebody looks: what is counted is on disk. Several
+# workers share one folder (`PROMETHEUS_MULTIPROC_DIR`), so that any of them tells the numbers of all.
 
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
 
-        self.metrics.begin()
-        try:
-            await self.app(scope, receive, noted)
-        finally:
-            taken = -(-(time.monotonic_ns() - begun) // self.step) * self.step
-            self._note(scope, status, taken)
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_NO_REPLY = "none"
 
-    def _note(self, scope: Scope, status: int | None, taken: int) -> None:
-        route = route_of(scope)
-        self.metrics.end(scope["method"], route, status, taken / SECOND)
-        asker = scope.get(ASKER)
-        fields = {
-            "method": scope["method"],
-            "route": route,
-            "status": status,
-            "ms": taken // 1_000_000,
-            "key": None if asker is None else asker.name,
+
+@dataclass(frozen=True)
+class Counts:
+    """Of one release: what was asked so far, and what is left."""
+
+    name: str
+    spent: Usage
+    remaining: Usage
+
+
+class Metrics:
+    """The counters of one process."""
+
+    def __init__(self, releases: Callable[[], Iterable[Counts]] = tuple) -> None:
+        self._own = CollectorRegistry()
+        self._releases = _Releases(releases)
+        self._requests = Counter(
+            "pcqr_requests", "Requests that were replied to.", ("method", "route", "status"), registry=self._own
+        )
+        self._seconds = Histogram(
+            "pcqr_request_seconds",
+            "From the headers of a request to the end of its reply.",
+            ("route",),
+            buckets=_SECONDS,
+            registry=self._own,
+        )
+        self._in_flight = Gauge(
+            "pcqr_requests_in_flight",
+            "Requests that are not replied to yet.",
+            multiprocess_mode="livesum",
+            registry=self._own,
+        )
+        self._refused = Counter(
+            "pcqr_connections_refused", "Connections that were closed without a request.", ("why",), registry=self._own
+        )
+        self._late = Counter(
+            "pcqr_late_replies", "Replies that were not ready at their tick (--reply-every).", registry=self._own
+        )
+        self._replied: dict[tuple[str, str, int | None], tuple[Counter, Histogram]] = {}
+        """Where a reply is counted: found once, since finding it takes longer than counting."""
+
+    def begin(self) -> None:
+        """A request has come."""
+        self._in_flight.inc()
+
+    def end(self, method: str, route: str, status: int | None, seconds: float) -> None:
+        """A request was replied to, or its client has left."""
+        self._in_flight.dec()
+        counters = self._replied.get((method, route, status))
+        if counters is None:
+            requests = self._requests.labels(method, route, _NO_REPLY if status is None else str(status))
+            counters = self._replied[method, route, status] = requests, self._seconds.labels(route)
+        counters[0].inc()
+        counters[1].observe(seconds)
+
+    def refused(self, why: str) -> None:
+        """A connection was closed before there was a request."""
+        self._refused.labels(why).inc()
+
+    def late(self) -> None:
+        """A reply missed its tick."""
+        self._late.inc()
+
+    def text(self) -> bytes:
+        """All of it, in the text format of Prometheus."""
+        if SHARED not in os.environ:
+            return generate_latest(self._own) + generate_latest(self._releases.registry)
+        shared = CollectorRegistry()
+        MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
+        return generate_latest(shared) + generate_latest(self._releases.registry)
+
+
+class _Releases(Collector):
+    """What releases have spent, read when it is asked for."""
+
+    def __init__(self, releases: Callable[[], Iterable[Counts]]) -> None:
+        self._read = releases
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.registry.register(self)
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        families = {
+            (kind, field): family(f"pcqr_{field}_{kind}", f"{words} of a release, {kind}.", labels=("release",))
+            for kind, family in (("spent", CounterMetricFamily), ("remaining", GaugeMetricFamily))
+            for field, words in (("queries", "New queries"), ("unstable", "Unstable answers"))
         }
-        if status == _UNAUTHORIZED and scope.get("client"):
-            fields["client"] = scope["client"][0]
-        if status == _UNAVAILABLE and (told := scope.get(REFUSED)) is not None:
-            EPISODES.note(told)
-        if logger.isEnabledFor(logging.INFO):  # by hand: `info` looks up who calls it, which takes longer than the rest
-            record = logging.LogRecord(__name__, logging.INFO, __file__, 0, _REQUEST, None, None)
-            setattr(record, _REQUEST, fields)
-            logger.handle(record)
-
-
-def route_of(scope: Scope) -> str:
-    """The template of the route that took the request, "-" where none did: a path may hold anything."""
-    return str(getattr(scope.get("route"), "path", "-"))
+        for counts in self._read():
+            for kind, usage in (("spent", counts.spent), ("remaining", counts.remaining)):
+                for field, number in (("queries", usage.queries), ("unstable", usage.unstable)):
+                    if number is not None:
+                        families[kind, field].add_metric((counts.name,), number)
+        yield from families.values()

@@ -21,21 +21,14 @@ import asyncio
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any
-
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pcqr.server.errors import Refusal
-from pcqr.server.keys import NOBODY, asker_of
 
 SECOND = 1_000_000_000
 """In nanoseconds, which all times here are: whole numbers know no rounding."""
-ARRIVED = "pcqr.arrived"
-"""Where the scope of a request has its `Arrival`."""
 _REPLY, _BEGIN = 0, 1
 
 
@@ -71,13 +64,6 @@ class Arrival:
         """Have so many rows of an asker answered before the reply is due. Refuse them where the asker has too many."""
         self.due = max(self.due, self.schedule.queue(self.begun, rows, who))
         self.who, self.rows = who, rows
-
-
-def takes_rows(scope: Mapping[str, Any], rows: int) -> None:
-    """Say how many rows a request has, once, before anything is asked of a release or a model."""
-    found: Arrival | None = scope.get(ARRIVED)
-    if found is not None:
-        found.takes(rows, who_asks(scope))
 
 
 class Schedule:
@@ -136,7 +122,7 @@ class Schedule:
         self._queued = max(self._queued, begun * self._rows) + rows
         return -(-self._queued // self._rows)
 
-    def remaining(self, arrived: Arrival) -> None:
+    def replied(self, arrived: Arrival) -> None:
         """Note that the reply has left: its rows are not under way any more."""
         if arrived.who is not None:
             self._under_way[arrived.who] -= arrived.rows
@@ -172,113 +158,3 @@ class Schedule:
         while self._waiting and self._waiting[0][0] * self.period <= now:
             heappop(self._waiting)[3]()
         self._arm()
-
-
-class RepliesOnTicks:
-    """Hold every reply until it is complete and its tick has come. Outside of everything that can refuse."""
-
-    def __init__(self, app: ASGIApp, schedule: Schedule) -> None:
-        self.app = app
-        self.schedule = schedule
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        scope[ARRIVED] = self.schedule.arrived()
-        held: list[Message] = []
-
-        async def hold(message: Message) -> None:
-            held.append(message)
-
-        try:
-            await self.app(scope, receive, hold)
-            await self.schedule.reply(scope[ARRIVED])
-        finally:
-            self.schedule.remaining(scope[ARRIVED])
-        for message in held:
-            await send(message)
-
-
-class BegunOnTicks:
-    """Begin a request at the tick after it was read. Inside of what reads it."""
-
-    def __init__(self, app: ASGIApp, schedule: Schedule) -> None:
-        self.app = app
-        self.schedule = schedule
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            scope[ARRIVED] = self.schedule.arrived()
-            await self.schedule.begin(scope[ARRIVED])
-        await self.app(scope, receive, send)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What one asker may take of the server at a time: bytes of bodies, requests and threads.
-#
-# An asker is a key, or an address where there are no keys. None of them can take all there is, so none keeps the others
-# out, by sending slowly or by sending much. Everything here belongs to the event loop of one process.
-
-
-SHARE = "pcqr.share"
-"""Where the scope of a request has the share of its asker."""
-PART = 4
-"""One asker may have this part of all bytes, of all requests and of all connections."""
-SHORT_AT_ONCE = 2
-"""Threads that may do short work for one asker. Long work is done by one."""
-
-
-class Share:
-    """What one asker has of the server now. `is_limited`: are its requests counted, too?"""
-
-    def __init__(self, *, is_limited: bool) -> None:
-        self.is_limited = is_limited
-        self.requests = 0
-        """Those whose headers have come and whose reply has not left."""
-        self.in_flight = 0
-        """Those of them whose body has come."""
-        self.held_bytes = 0
-        """Of their bodies, beyond the first bytes of each."""
-        self._long = asyncio.Semaphore(1)
-        self._short = asyncio.Semaphore(SHORT_AT_ONCE)
-
-    def thread(self, *, is_long: bool) -> asyncio.Semaphore:
-        """Return the semaphore to hold while a thread works for this asker."""
-        return self._long if is_long else self._short
-
-
-class Shares:
-    """The shares of all who have a request under way."""
-
-    def __init__(self) -> None:
-        self._shares: dict[tuple[str, str], Share] = {}
-
-    @contextmanager
-    def of(self, scope: MutableMapping[str, Any]) -> Iterator[Share]:
-        """Count one more request of the asker with this scope, and leave the asker's share in the scope."""
-        asker = asker_of(scope)
-        who = who_asks(scope)
-        share = self._shares.get(who)
-        if share is None:
-            share = self._shares[who] = Share(is_limited=asker is not NOBODY)
-        share.requests += 1
-        scope[SHARE] = share
-        try:
-            yield share
-        finally:
-            share.requests -= 1
-            if not share.requests:
-                self._shares.pop(who, None)
-
-    def __len__(self) -> int:
-        return len(self._shares)
-
-
-def who_asks(scope: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what tells askers apart: the name of a key, or an address where there are no keys."""
-    asker = asker_of(scope)
-    if asker.name is not None:
-        return "key", asker.name
-    client = scope.get("client")
-    return "address", str(client[0]) if client else ""

@@ -1,16 +1,16 @@
-"""Public facts of what is served, as plain values for JSON."""
+"""What is served: releases, each behind its batcher, and published models, by their names; and their public facts."""
 
 from __future__ import annotations
 
 import re
 import tempfile
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,13 +31,14 @@ from pcqr.releases.protocol.answers import BatchCost, Usage
 from pcqr.releases.protocol.log import Answered, Asked, batch_cost
 from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
 from pcqr.releases.words import plan_facts, promise
-from pcqr.server.batcher import Batcher
+from pcqr.server.batcher import Batcher, Look
+from pcqr.server.bodies import BOOL, BYTES, FP64, INT64, Output, Table, checked
 from pcqr.server.errors import Refusal
-from pcqr.server.inference import Output
 from pcqr.server.keys import Asker
-from pcqr.server.looking import Look
-from pcqr.server.state import Settings
-from pcqr.server.tensors import BOOL, BYTES, FP64, INT64, Table, checked
+from pcqr.server.logs import Counts
+
+if TYPE_CHECKING:
+    from pcqr.server.state import Settings
 
 _drawing = threading.Lock()
 """matplotlib's settings are those of the process."""
@@ -89,7 +90,7 @@ def detail(served: Served, settings: Settings, *, for_holder: bool) -> dict[str,
 def state_of(served: ServedRelease) -> dict[str, Any]:
     """What was spent, what is left, and whether more can be asked, of one moment."""
     now = served.now()
-    state = "published" if now.is_published else "halted" if now.remaining.is_nothing else "open"
+    state = "published" if now.is_published else "exhausted" if now.remaining.is_nothing else "open"
     return {"state": state, "spent": counts(now.spent), "remaining": counts(now.remaining)}
 
 
@@ -173,7 +174,7 @@ def _model_facts(served: ServedModel) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# One thing that is served: a release that answers through its desk, or a published model.
+# One thing that is served: a release that answers through its batcher, or a published model.
 
 
 Metadata = list[dict[str, Any]]
@@ -185,14 +186,14 @@ class ServedRelease:
     kind = "release"
     platform = "pcqr_release"
 
-    def __init__(self, name: str, desk: Batcher, *, is_shared: bool = False) -> None:
+    def __init__(self, name: str, batcher: Batcher, *, is_shared: bool = False) -> None:
         self.name = name
-        self.desk = desk
+        self.batcher = batcher
         self.is_shared = is_shared
         """Is what one key has asked repeated, and free, for all others?"""
-        self.schema: Schema | None = desk.release.schema_
-        self.features = int(desk.release.n_features_in_)
-        self.classes: tuple[Any, ...] = tuple(desk.release.classes_.tolist())
+        self.schema: Schema | None = batcher.release.schema_
+        self.features = int(batcher.release.n_features_in_)
+        self.classes: tuple[Any, ...] = tuple(batcher.release.classes_.tolist())
         self.label_type = label_type(self.classes)
         self._history = History()
         self._look = Look(self.now)
@@ -202,26 +203,26 @@ class ServedRelease:
     def open(
         cls, name: str, path: Path, *, ledger: str | None, anchor: Path | None, key: str | None, is_shared: bool = False
     ) -> ServedRelease:
-        desk = Batcher(lambda: releases.open(path, ledger=ledger, anchor=anchor, key=key))
-        served = cls(name, desk, is_shared=is_shared)
+        batcher = Batcher(lambda: releases.open(path, ledger=ledger, anchor=anchor, key=key))
+        served = cls(name, batcher, is_shared=is_shared)
         served.release.warm_up()  # before anybody waits
         return served
 
     @property
     def release(self) -> Any:
         """The estimator as it is now: another one after the ledger was opened anew."""
-        return self.desk.release
+        return self.batcher.release
 
     @property
     def is_ready(self) -> bool:
-        return self.desk.is_open
+        return self.batcher.is_open
 
     async def failure(self) -> LedgerError | None:
         """Return why nothing can be asked now, None if the ledger answers."""
         if not self.is_ready:
-            return self.desk.failure
+            return self.batcher.failure
         found = await self._look.failure(self.release.quota_table().ledger.place)
-        return found if self.is_ready else self.desk.failure
+        return found if self.is_ready else self.batcher.failure
 
     @cached_property
     def inputs(self) -> Metadata:
@@ -233,19 +234,19 @@ class ServedRelease:
         return [{"name": name, "datatype": datatype, "shape": [-1]} for name, datatype in told.items()]
 
     def now(self) -> State:
-        """What is spent and left, read beside the desk."""
+        """What is spent and left, read beside the batcher."""
         return State.read(self.release.quota_table().ledger.state)
 
     @property
     def adoptions(self) -> tuple[Adoption, ...]:
         """Every adoption of a copy of its log."""
-        found: tuple[Adoption, ...] = self.desk.release.quota_table().ledger.adoptions
+        found: tuple[Adoption, ...] = self.batcher.release.quota_table().ledger.adoptions
         return found
 
     @property
     def guarantee(self) -> Guarantee:
         """The guarantee, with an assumption for each adopted copy."""
-        guarantee: Guarantee = self.desk.release.guarantee_
+        guarantee: Guarantee = self.batcher.release.guarantee_
         return guarantee.assuming(*(each.assumption for each in self.adoptions))
 
     @property
@@ -270,7 +271,7 @@ class ServedRelease:
 
     async def ask(self, points: Points, asker: Asker, token: bytes | None) -> Answered[Any]:
         """The replies of the release, on disk by then. A token stands for these points: others are refused."""
-        return await self.desk.ask(self._asked(points, asker, token))
+        return await self.batcher.ask(self._asked(points, asker, token))
 
     def cost(self, points: Points, asker: Asker) -> tuple[BatchCost, NDArray[np.bool_]]:
         """Return what the rows would cost the asker, and which of them it has asked before. Asks nothing."""
@@ -301,7 +302,7 @@ class ServedRelease:
         return Asked(points, asker.name, asker.allowance, token, self.is_shared or asker.is_holder)
 
     def close(self) -> None:
-        self.desk.close()
+        self.batcher.close()
 
 
 class ServedModel:
@@ -341,7 +342,6 @@ class ServedModel:
         if self.has_scores:
             width = [] if len(self.classes) == 2 else [len(self.classes)]
             told.append({"name": "score", "datatype": FP64, "shape": [-1, *width]})
-        if self.has_probabilities:
             told.append({"name": "probability", "datatype": FP64, "shape": [-1, len(self.classes)]})
         return told
 
@@ -354,15 +354,15 @@ class ServedModel:
 
     @property
     def has_scores(self) -> bool:
-        return isinstance(self.model.kind, ScoredKind)
-
-    @property
-    def has_probabilities(self) -> bool:
+        """Has it scores, and probabilities?"""
         return isinstance(self.model.kind, ScoredKind)
 
     def points(self, table: Table) -> Points:
         """The rows, read by the schema."""
         return checked(table, self.schema, self._encoded)
+
+    def _encoded(self, table: Any) -> Points:
+        return self.schema.encode(table)
 
     @np.errstate(all="ignore")
     def predict(self, points: Points, also: Collection[str] = ()) -> dict[str, Output]:
@@ -372,16 +372,13 @@ class ServedModel:
         if self.has_scores and "score" in also:
             scores = self.model.decision_function(points)
             outputs["score"] = Output(FP64, scores.ravel().tolist(), scores.shape[1:])
-        if self.has_probabilities and "probability" in also:
+        if self.has_scores and "probability" in also:
             found = self.model.predict_proba(points)
             outputs["probability"] = Output(FP64, found.ravel().tolist(), found.shape[1:])
         return outputs
 
     def close(self) -> None:
         """Nothing is open."""
-
-    def _encoded(self, table: Any) -> Points:
-        return self.schema.encode(table)
 
 
 def label_type(classes: Sequence[Any]) -> str:
@@ -410,7 +407,7 @@ def input_metadata(schema: Schema | None, features: int) -> Metadata:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is served, by name: releases, each behind its desk, and published models.
+# What is served, by name: releases, each behind its batcher, and published models.
 
 
 Served = ServedRelease | ServedModel
@@ -482,6 +479,14 @@ class Service:
         if found is None:
             raise Refusal("unknown_model", "Nothing of this name is served here: GET /v1/releases lists all names.")
         return found
+
+    def usages(self) -> Iterator[Counts]:
+        """What each release has spent, and what remains of it, on disk."""
+        for each in self.all:
+            if isinstance(each, ServedRelease) and each.is_ready:
+                found = each.release
+                spent = Usage(found.queries_answered_, found.unstable_answers_)
+                yield Counts(each.name, spent, Usage(None, found.unstable_remaining_))
 
     def release(self, name: str) -> ServedRelease:
         """The release called so; a model has no budget and no answers of its own."""

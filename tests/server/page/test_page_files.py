@@ -8,22 +8,20 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fastapi import FastAPI
-from support.serving import serving_app
+from support.serving import serving
 
+from pcqr import server
 from pcqr.plotting import axes as drawing
-from pcqr.server.page import pages
+from pcqr.server.endpoints import parts
 
-FOLDER = Path(pages.__file__).parent
+FOLDER = Path(server.__file__).parent / "page"
 MODULES = sorted(FOLDER.glob("*.js"))
 MOST_LINES = 400
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[httpx.Client]:
-    app = FastAPI(redirect_slashes=False)
-    app.include_router(pages.router)
-    with serving_app(app) as address, httpx.Client(base_url=address) as client:
+    with serving() as address, httpx.Client(base_url=address) as client:
         yield client
 
 
@@ -47,7 +45,7 @@ def test_a_part_has_its_type_and_is_asked_for_anew(client: httpx.Client, path: s
     assert client.head(path).status_code == 200
 
 
-@pytest.mark.parametrize("name", ["pages.py", "__init__.py", "..%2Fapp.py", "%2e%2e/app.py", "none.js", "", "main.js/"])
+@pytest.mark.parametrize("name", ["..%2Fapp.py", "app.py", "%2e%2e/app.py", "none.js", "", "main.js/"])
 def test_nothing_but_the_page_can_be_asked_for(client: httpx.Client, name: str) -> None:
     assert client.get(f"/static/{name}").status_code == 404
 
@@ -56,7 +54,7 @@ def test_every_part_that_is_named_is_there() -> None:
     """Modules, the style sheet and the icon: what one names, the package has."""
     named = re.findall(r'(?:href|src)="/static/([^"]+)"', (FOLDER / "index.html").read_text(encoding="utf-8"))
     imported = {name for path in MODULES for name in re.findall(r'from "\./([^"]+)"', path.read_text(encoding="utf-8"))}
-    assert {*named, *imported} <= pages.parts().keys()
+    assert {*named, *imported} <= parts().keys()
     assert {path.name for path in MODULES} == imported | {"main.js"}
 
 

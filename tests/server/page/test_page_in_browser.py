@@ -21,8 +21,8 @@ from pcqr.advice.question import Option
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.plan import Prediction
 from pcqr.server.keys import KeyFile
+from pcqr.server.planning import Planned, reply
 from pcqr.server.service import Place
-from pcqr.server.v1 import Planned, reply
 
 pytest_plugins = ("support.page_fixtures",)
 
@@ -55,7 +55,7 @@ def plan_at_once(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
         errors = {"AgPrivCl": 0.1 / request.epsilon, "UnvPrivCl": 0.05 / request.epsilon}
         return tuple(Option(name, None, expected=Prediction(0.0, error, 0.0)) for name, error in errors.items())
 
-    monkeypatch.setattr("pcqr.server.v1.compare", options)
+    monkeypatch.setattr("pcqr.server.planning.compare", options)
     monkeypatch.setattr("pcqr.advice.solving.compare", options)
     monkeypatch.setattr("pcqr.advice.solving.fewest", lambda question: question.queries)
 

@@ -12,7 +12,7 @@ const LONG = 40; // letters of a label from which on it is written smaller
 export function ask(one, context) {
   const columns = columnsOf(one);
   if (!entered.has(one.name)) entered.set(one.name, new Map());
-  const wasExhausted = one.state === "halted";
+  const wasExhausted = one.state === "exhausted";
   const shown = make("div", { class: "stack" }, hint());
   const put = (content) => {
     shown.replaceChildren(content);
@@ -59,7 +59,7 @@ const hint = () =>
 function costOf(one) {
   if (one.kind === "model") return "Costs nothing: the classifier is public.";
   if (one.state === "published") return "Costs nothing: its classifier is paid for.";
-  if (one.state === "halted") return "Costs nothing.";
+  if (one.state === "exhausted") return "Costs nothing.";
   if (!one.remaining) return "";
   if (one.remaining.unstable === null) return one.remaining.queries === null ? "Costs nothing." : "Uses up one query.";
   return "Uses up at most one unstable answer. What was asked before costs nothing.";

@@ -20,7 +20,7 @@ import {
 
 export async function overview(one, context) {
   const spent = one.kind === "model" ? [] : budget(one, await api.budget(one.name));
-  const over = one.state === "halted" ? exhausted(one, context) : null;
+  const over = one.state === "exhausted" ? exhausted(one, context) : null;
   return [over, warnings(one.guarantee), ...(one.adoptions ?? []).map(adoption), promise(one), ...spent].filter(Boolean);
 }
 

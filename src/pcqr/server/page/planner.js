@@ -208,7 +208,7 @@ function outlook(told) {
   ];
 }
 
-function published({ way, estimator, reason, loss, tables, n_times_epsilon: strength, extrapolated, shortfall, notes }) {
+function published({ method, estimator, reason, loss, tables, n_times_epsilon: strength, extrapolated, shortfall, notes }) {
   const points = (value) => String(Number((100 * value).toFixed(1))).replace("-", "−");
   const ends = new Set((strength ?? []).map((value) => count(Math.round(value))));
   const lost = loss
@@ -217,7 +217,7 @@ function published({ way, estimator, reason, loss, tables, n_times_epsilon: stre
   return make(
     "section",
     { class: "card stack tight", "aria-labelledby": "published" },
-    make("h2", { id: "published" }, `Best on real tables: ${way} (${estimator})`),
+    make("h2", { id: "published" }, `Best on real tables: ${method} (${estimator})`),
     shortfall ? make("p", {}, renumbered(shortfall)) : null,
     make("p", {}, renumbered(reason)),
     make("p", {}, lost),

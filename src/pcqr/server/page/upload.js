@@ -57,7 +57,7 @@ export function upload(one, context) {
     result.replaceChildren(results(view, view.job));
   }
   return [
-    one.state === "halted" ? exhausted(one, context) : null,
+    one.state === "exhausted" ? exhausted(one, context) : null,
     make(
       "section",
       { class: "card stack", "aria-labelledby": `${id}-title` },
@@ -301,7 +301,7 @@ function refused(view, job, part, error) {
     job.isOver = true;
   }
   if (!view.isShown(job)) return;
-  view.put(isExhausted && one.state !== "halted" ? exhausted(one, context) : refusal(error), results(view, job));
+  view.put(isExhausted && one.state !== "exhausted" ? exhausted(one, context) : refusal(error), results(view, job));
 }
 
 // The server asks whether the rest is meant: since the file was priced, others may have asked.

@@ -71,7 +71,7 @@ export function when(value) {
 // The value of a table's own name. Names come from addresses and servers: "constructor" must not find the prototype's.
 export const own = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefined);
 
-const STATES = { open: "Open", published: "Published", halted: "Exhausted", failed: "Not available" };
+const STATES = { open: "Open", published: "Published", exhausted: "Exhausted", failed: "Not available" };
 
 export const stateName = (state) => own(STATES, state) ?? state;
 
@@ -80,7 +80,7 @@ export function standing({ kind, state, remaining, shows_classifier: isShown }) 
   if (kind === "model") return "It answers any number of queries, and nothing is used up.";
   if (state === "published")
     return `Its classifier ${isShown ? "is public" : "is not shown"}. It answers any number of queries, and nothing is used up.`;
-  if (state === "halted") return "It is exhausted. Queries that were asked before still get their answer.";
+  if (state === "exhausted") return "It is exhausted. Queries that were asked before still get their answer.";
   if (state === "failed")
     return "Its log cannot be read or written now. The server tries again. If this lasts, tell the data holder.";
   return `Remaining: ${usage(remaining)}.`;

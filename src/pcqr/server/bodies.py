@@ -1,14 +1,17 @@
-"""The rows of a request as a table: columns by name, or a matrix where there is no schema. Then its cells are checked.
+"""What a request brings and an inference replies: JSON, tables of rows, tensors. Every check is strict.
 
-A request brings them as tensors, as JSON ({"rows": …}, {"columns": …} or {"x": …}) or as CSV.
+Rows come as tensors, as JSON ({"rows": …}, {"columns": …} or {"x": …}) or as CSV, and become a table: columns by name,
+or a matrix where there is no schema. Then its cells are checked.
 """
 
 from __future__ import annotations
 
+import json
+import json.scanner
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +21,95 @@ from pcqr.datasets.tables import parse_table
 from pcqr.errors import DataError
 from pcqr.hypotheses.base import Points
 from pcqr.server.errors import Refusal
-from pcqr.server.shapes import IN_CSV, IN_JSON, check_rows, check_values, parse_object
+
+LONG = 1 << 16
+"""Bytes of a body that is read in a thread: reading it would hold up everybody else."""
+PATIENT = 1 << 20
+"""Bytes of JSON from which on Python itself parses it: the quick parser lets no other thread run before its end."""
+IN_JSON, IN_CSV = b"[{,", b",;\t|\n\r"
+"""What comes before, or after, each value."""
+_SPARE = 4
+"""Times as many of them as the rows need: nested tensors have two a value, and texts may hold some."""
+
+
+def parse_json(body: bytes | memoryview) -> Any:
+    """The value of a JSON text in UTF-8. NaN, infinities and names that occur twice are no JSON here."""
+    try:
+        text = str(body, "utf-8")
+    except UnicodeDecodeError:
+        raise Refusal("not_utf8", "The body must be text in UTF-8.") from None
+    try:
+        return (_patient() if len(body) >= PATIENT else _QUICK).decode(text)
+    except (ValueError, RecursionError):  # integers too long to be read are ValueErrors, too
+        raise Refusal("bad_json", "The body must be one JSON value (RFC 8259), each name in an object once.") from None
+
+
+def parse_object(body: bytes | memoryview) -> dict[str, Any]:
+    found = parse_json(body)
+    if not isinstance(found, dict):
+        raise Refusal("bad_json", "The body must be a JSON object.")
+    return found
+
+
+def check_rows(rows: int, most: int) -> None:
+    if rows > most:
+        raise Refusal("too_many_rows", f"A request may have {most:,} rows.", {"most": most})
+
+
+def check_values(body: bytes | memoryview, marks: bytes, rows: int, columns: int) -> None:
+    """Refuse a body with more values than so many rows can have, before any of them is made: each takes memory."""
+    if len(body) < LONG:
+        return
+    signs = np.frombuffer(body, dtype=np.uint8)
+    found = sum(int(np.count_nonzero(signs == mark)) for mark in marks)
+    if found > _SPARE * rows * (columns + 1) + LONG:
+        words = f"The body has more values than {rows:,} rows can have, the most of a request."
+        raise Refusal("too_many_rows", words, {"most": rows})
+
+
+def _no_constant(_: str) -> NoReturn:
+    raise ValueError
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+_QUICK = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
+
+
+def _patient() -> json.JSONDecoder:
+    """Reads the same, in Python: several times slower, while others are answered."""
+    found = json.JSONDecoder(
+        parse_constant=_no_constant,
+        object_pairs_hook=_object,
+        parse_int=_of_ascii(int),
+        parse_float=_of_ascii(float),
+    )
+    found.scan_once = json.scanner.py_make_scanner(found)  # type: ignore[attr-defined]
+    return found
+
+
+def _of_ascii(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Python's scanner takes the digits of any script."""
+
+    def checked(text: str) -> Any:
+        if not text.isascii():
+            raise ValueError
+        return read(text)
+
+    return checked
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows as a table: columns by name, or a matrix where there is no schema.
+
 
 Table = dict[str, Any] | Points
-JSON, CSV = "application/json", "text/csv"
+JSON_TYPE, CSV_TYPE = "application/json", "text/csv"
 
 
 def count_rows(table: Table) -> int:
@@ -51,11 +139,11 @@ def from_body(body: bytes, content_type: str, schema: Schema | None, features: i
     """The table in a body of JSON or CSV. Too many rows are refused before they are looked at."""
     kind, _, parameters = content_type.partition(";")
     kind, charset = kind.strip().lower(), parameters.strip().lower()
-    if kind not in (JSON, CSV) or charset not in ("", "charset=utf-8", 'charset="utf-8"'):
-        raise Refusal("wrong_type", f"Send {JSON} or {CSV}, in UTF-8.")
+    if kind not in (JSON_TYPE, CSV_TYPE) or charset not in ("", "charset=utf-8", 'charset="utf-8"'):
+        raise Refusal("wrong_type", f"Send {JSON_TYPE} or {CSV_TYPE}, in UTF-8.")
     columns = features if schema is None else len(schema.columns)
-    check_values(body, IN_CSV if kind == CSV else IN_JSON, most_rows, columns)
-    table = _from_csv(body, most_rows) if kind == CSV else _from_json(body, schema, most_rows)
+    check_values(body, IN_CSV if kind == CSV_TYPE else IN_JSON, most_rows, columns)
+    table = _from_csv(body, most_rows) if kind == CSV_TYPE else _from_json(body, schema, most_rows)
     if isinstance(table, list) or schema is None:
         return _matrix(table, schema, features)
     if wrong := _wrong_names(table, schema):
@@ -338,4 +426,166 @@ def _texts(data: memoryview, count: int, name: str) -> list[str]:
         raise Refusal("not_utf8", f"Tensor {name!r} must hold text in UTF-8.", {"tensor": name}) from None
     if start != end:
         raise torn
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One inference of the Open Inference Protocol v2: the request as tensors, the reply in JSON or with binary tensors.
+
+
+HEADER_LENGTH = "inference-header-content-length"
+VERSION = "1"
+
+
+class Wanted(NamedTuple):
+    """An output that was asked for."""
+
+    name: str
+    is_binary: bool
+
+
+@dataclass(frozen=True)
+class Inference:
+    """What was asked: tensors by name, the outputs wanted (None: all), and how they shall come."""
+
+    id: str | None
+    inputs: Mapping[str, Tensor]
+    outputs: tuple[Wanted, ...] | None
+    is_binary: bool
+    is_confirmed: bool = False
+    """Are the rows to be asked even if they are expected to exhaust the release?"""
+
+    def wants(self, name: str) -> bool:
+        return self.outputs is None or any(each.name == name for each in self.outputs)
+
+    def check_outputs(self, names: Sequence[str]) -> None:
+        """Refuse outputs that there are not, before anything is asked."""
+        for each in self.outputs or ():
+            if each.name not in names:
+                raise bad(f"There is no output {each.name!r}: there are {', '.join(names)}.", each.name)
+
+
+class Output(NamedTuple):
+    """A tensor of the reply: its datatype, its cells, one a row unless `width` says more."""
+
+    datatype: str
+    cells: Sequence[Any]
+    width: tuple[int, ...] = ()
+
+
+def read_inference(
+    body: bytes, header_length: str | None, *, most_rows: int = LARGEST, columns: int = LARGEST
+) -> Inference:
+    """The request in `body`; binary tensors follow the JSON, which has `header_length` bytes.
+
+    Tensors of more rows than `most_rows`, or more cells than these can have in so many `columns`, are refused before
+    their cells are looked at.
+    """
+    view, start = memoryview(body), len(body)
+    if header_length is not None:
+        is_number = header_length.isascii() and header_length.isdecimal() and len(header_length) < 18
+        if not is_number or int(header_length) > len(body):
+            raise bad("Inference-Header-Content-Length must be the length of the JSON at the beginning of the body.")
+        start = int(header_length)
+    check_values(view[:start], IN_JSON, most_rows, columns)
+    told = parse_object(view[:start])
+    parameters = _parameters(told, "the request")
+    is_binary = _flag(parameters, "binary_data_output")
+    found = told.get("id")
+    if found is not None and not isinstance(found, str):
+        raise Refusal("bad_json", "The id must be a text.")
+    inputs, end = _inputs(told.get("inputs"), view, start, most_rows, columns)
+    if end != len(body):
+        raise bad(f"The body has {len(body) - end:,} bytes that belong to no tensor.")
+    is_confirmed = _flag(parameters, "confirm")
+    return Inference(found, inputs, _outputs(told.get("outputs"), is_binary), is_binary, is_confirmed)
+
+
+def written_inference(
+    name: str, asked: Inference, outputs: Mapping[str, Output], rows: int, parameters: Mapping[str, Any]
+) -> tuple[bytes, int | None]:
+    """The body of the reply and, if binary tensors follow its JSON, the length of the JSON."""
+    wanted = asked.outputs
+    if wanted is None:
+        wanted = tuple(Wanted(each, asked.is_binary) for each in outputs)
+    tensors: list[dict[str, Any]] = []
+    binary: list[bytes] = []
+    for each in wanted:
+        datatype, cells, width = outputs[each.name]
+        tensor: dict[str, Any] = {"name": each.name, "datatype": datatype, "shape": [rows, *width]}
+        if each.is_binary:
+            binary.append(to_binary(datatype, cells))
+            tensor["parameters"] = {"binary_data_size": len(binary[-1])}
+        else:
+            tensor["data"] = cells
+        tensors.append(tensor)
+    told: dict[str, Any] = {"model_name": name, "model_version": VERSION}
+    if asked.id is not None:
+        told["id"] = asked.id
+    if parameters:
+        told["parameters"] = parameters
+    told["outputs"] = tensors
+    header = json.dumps(told).encode()
+    return (b"".join((header, *binary)), len(header)) if binary else (header, None)
+
+
+def _inputs(given: object, view: memoryview, start: int, most_rows: int, columns: int) -> tuple[dict[str, Tensor], int]:
+    """The tensors, and where the binary ones end."""
+    if not isinstance(given, list) or not given:
+        raise bad("There must be a list of inputs.")
+    inputs: dict[str, Tensor] = {}
+    for each in given:
+        name = each.get("name") if isinstance(each, dict) else None
+        if not isinstance(name, str):
+            raise bad("Each input must be an object with a name, a shape and a datatype.")
+        if name in inputs:
+            raise bad(f"Tensor {name!r} is there twice.", name)
+        datatype, shape = check_datatype(each.get("datatype"), name), read_shape(each.get("shape"), name)
+        check_rows(shape[0], most_rows)
+        if math.prod(shape[1:]) > columns:
+            raise bad(f"Tensor {name!r} has more columns than there are.", name)
+        size = _parameters(each, f"tensor {name!r}").get("binary_data_size")
+        if size is None:
+            inputs[name] = from_json(name, datatype, shape, each.get("data"))
+            continue
+        if "data" in each or type(size) is not int or not 0 <= size <= len(view) - start:
+            raise bad(
+                f"Tensor {name!r} has data, or as many bytes after the JSON as its binary_data_size says.",
+                name,
+            )
+        inputs[name] = from_binary(name, datatype, shape, view[start : start + size])
+        start += size
+    return inputs, start
+
+
+def _outputs(given: object, is_binary: bool) -> tuple[Wanted, ...] | None:
+    if given is None or given == []:
+        return None
+    if not isinstance(given, list):
+        raise bad("The outputs must be a list.")
+    wanted: dict[str, Wanted] = {}
+    for each in given:
+        name = each.get("name") if isinstance(each, dict) else None
+        if not isinstance(name, str) or name in wanted:
+            raise bad("Each output must be an object with a name of its own.")
+        parameters = _parameters(each, f"output {name!r}")
+        if parameters.get("classification"):
+            raise bad(f"Output {name!r} has no classes to be ranked: leave out the parameter classification.")
+        wanted[name] = Wanted(name, _flag(parameters, "binary_data", default=is_binary))
+    return tuple(wanted.values())
+
+
+def _parameters(given: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    found = given.get("parameters", {})
+    if not isinstance(found, dict):
+        raise bad(f"The parameters of {what} must be an object.")
+    if "shared_memory_region" in found:
+        raise bad("Shared memory is not supported: send the data.")
+    return found
+
+
+def _flag(parameters: Mapping[str, Any], name: str, *, default: bool = False) -> bool:
+    found = parameters.get(name, default)
+    if not isinstance(found, bool):
+        raise bad(f"The parameter {name} must be true or false.")
     return found

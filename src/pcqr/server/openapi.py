@@ -1,17 +1,18 @@
-"""The shapes of what `/v1` says, for /openapi.json and for those who check what they get."""
+"""The shapes of replies and /openapi.json: the one document of all endpoints, which tests compare with every reply."""
 
 from __future__ import annotations
 
-import json
-import json.scanner
-from collections.abc import Callable
-from typing import Any, Literal, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
-import numpy as np
 from pydantic import BaseModel, Field
-from starlette.requests import Request
+from pydantic.json_schema import models_json_schema
 
-from pcqr.server.errors import Refusal
+from pcqr import __version__
+from pcqr.advice.solving import Varied
+from pcqr.server.bodies import BYTES, NUMPY
+from pcqr.server.errors import STATUS
+from pcqr.server.requests import Route
 
 Label = bool | int | float | str
 Kind = Literal["stable", "unstable", "published", "repeated"]
@@ -78,7 +79,7 @@ class ReleaseFacts(BaseModel):
     columns: list[ColumnFacts] | None = Field(description="null: rows are lists of so many numbers as `features` says.")
     features: int
     classes: list[Label]
-    state: Literal["open", "published", "halted", "failed"] = Field(
+    state: Literal["open", "published", "exhausted", "failed"] = Field(
         description="failed: its log cannot be read or written now, and is tried again."
     )
     spent: Counts | None = Field(description="null for a model, which spends nothing, and while the log is away.")
@@ -135,7 +136,7 @@ class Budget(BaseModel):
     release: str
     guarantee: Promise
     adoptions: list[Adoption]
-    state: Literal["open", "published", "halted"]
+    state: Literal["open", "published", "exhausted"]
     spent: Counts
     remaining: Counts
     planned_queries: int | None
@@ -190,7 +191,7 @@ class Cost(BaseModel):
     )
 
 
-class Said(BaseModel):
+class Given(BaseModel):
     """One answer. The label is null where the vote was unstable; `coin` is what `predict` says then."""
 
     label: Label | None
@@ -199,8 +200,8 @@ class Said(BaseModel):
     probability: float | None = Field(None, description="Of the label, by a published model that has probabilities.")
 
 
-class Asked(BaseModel):
-    answers: list[Said]
+class Answered(BaseModel):
+    answers: list[Given]
     spent: Counts | None
     remaining: Counts | None
 
@@ -291,94 +292,205 @@ class Inferred(BaseModel):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a request brings: its body as strict JSON, and the limits on rows.
+# The document.
 
 
-LONG = 1 << 16
-"""Bytes of a body that is read in a thread: reading it would hold up everybody else."""
-MANY = 256
-"""Rows whose reply is written, or that a model predicts, in a thread."""
-PATIENT = 1 << 20
-"""Bytes of JSON from which on Python itself parses it: the quick parser lets no other thread run before its end."""
-IN_JSON, IN_CSV = b"[{,", b",;\t|\n\r"
-"""What comes before, or after, each value."""
-_SPARE = 4
-"""Times as many of them as the rows need: nested tensors have two a value, and texts may hold some."""
+SUMMARY = "Labels for queries on private records, under differential privacy."
+MOST_ANSWERS = 1_000
+READING = ("bad_json", "bad_value", "not_utf8", "unknown_model", "too_large", "too_many_rows", "wrong_type")
+ASKING = ("quota_spent", "token_reused", "would_exhaust", "budget_exhausted", "ledger_closed")
+"""What a request to ask can be refused with once it has been read."""
+
+_EVERYWHERE = (
+    *("missing_key", "wrong_key", "not_allowed", "wrong_origin", "too_slow", "wrong_host"),
+    *("internal", "closing", "overloaded"),
+)
+"""What any request can be refused with."""
+
+_NAME = {
+    "name": "name",
+    "in": "path",
+    "required": True,
+    "description": "A release or a model.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{1,64}$"},
+}
+_ONE_VERSION = {
+    "name": "version",
+    "in": "path",
+    "required": True,
+    "description": "There is one version.",
+    "schema": {"type": "string", "enum": ["1"]},
+}
+CONFIRM: dict[str, Any] = {
+    "name": "confirm",
+    "in": "query",
+    "required": False,
+    "description": "true: ask even if the rows are expected to exhaust the release for everybody, for ever.",
+    "schema": {"type": "boolean", "default": False},
+}
+TOKEN = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "What the asker calls this request: sent again, it gets the same reply.",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+}
 
 
-def parse_json(body: bytes | memoryview) -> Any:
-    """The value of a JSON text in UTF-8. NaN, infinities and names that occur twice are no JSON here."""
-    try:
-        text = str(body, "utf-8")
-    except UnicodeDecodeError:
-        raise Refusal("not_utf8", "The body must be text in UTF-8.") from None
-    try:
-        return (_patient() if len(body) >= PATIENT else _QUICK).decode(text)
-    except (ValueError, RecursionError):  # integers too long to be read are ValueErrors, too
-        raise Refusal("bad_json", "The body must be one JSON value (RFC 8259), each name in an object once.") from None
+def _only(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: schema}, "required": [name], "additionalProperties": False}
 
 
-def parse_object(body: bytes | memoryview) -> dict[str, Any]:
-    found = parse_json(body)
-    if not isinstance(found, dict):
-        raise Refusal("bad_json", "The body must be a JSON object.")
-    return found
+_CELL: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
+ROWS = {
+    "application/json": {
+        "schema": {
+            "oneOf": [
+                _only(
+                    "rows", {"type": "array", "minItems": 1, "items": {"type": "object", "additionalProperties": _CELL}}
+                ),
+                _only("columns", {"type": "object", "additionalProperties": {"type": "array", "items": _CELL}}),
+                _only("x", {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"type": "number"}}}),
+            ]
+        }
+    },
+    "text/csv": {"schema": {"type": "string", "description": "A header line with the columns, then the rows."}},
+}
+_CONFIRMED = {"description": CONFIRM["description"]}
+_PARAMETERS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
+_TENSOR = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "shape": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0}},
+        "datatype": {"type": "string", "enum": [*NUMPY, BYTES]},
+        "parameters": _PARAMETERS,
+        "data": {"type": "array", "items": {}},
+    },
+    "required": ["name", "shape", "datatype"],
+}
+_OUTPUT = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "parameters": _PARAMETERS},
+    "required": ["name"],
+}
+INFERENCE = {
+    "application/json": {
+        "schema": {
+            "type": "object",
+            "properties": {
+                "id": {"type": "string"},
+                "parameters": _PARAMETERS | {"properties": {"confirm": CONFIRM["schema"] | _CONFIRMED}},
+                "inputs": {"type": "array", "minItems": 1, "items": _TENSOR},
+                "outputs": {"type": "array", "items": _OUTPUT},
+            },
+            "required": ["inputs"],
+        }
+    },
+    "application/octet-stream": {
+        "schema": {
+            "type": "string",
+            "format": "binary",
+            "description": "The same JSON, as long as Inference-Header-Content-Length says, then the binary tensors.",
+        }
+    },
+}
 
 
-def check_rows(rows: int, most: int) -> None:
-    if rows > most:
-        raise Refusal("too_many_rows", f"A request may have {most:,} rows.", {"most": most})
+class Problem(BaseModel):
+    """Every refusal has this shape."""
+
+    error: str = Field(description="One plain sentence or two.")
+    code: str = Field(description="What happened, for programs: it never changes its meaning.")
+    status: int = Field(description="The status of the response.")
+    details: dict[str, Any] = Field(description="What a program may want to know beside the code.")
 
 
-def check_values(body: bytes | memoryview, marks: bytes, rows: int, columns: int) -> None:
-    """Refuse a body with more values than so many rows can have, before any of them is made: each takes memory."""
-    if len(body) < LONG:
-        return
-    signs = np.frombuffer(body, dtype=np.uint8)
-    found = sum(int(np.count_nonzero(signs == mark)) for mark in marks)
-    if found > _SPARE * rows * (columns + 1) + LONG:
-        words = f"The body has more values than {rows:,} rows can have, the most of a request."
-        raise Refusal("too_many_rows", words, {"most": rows})
+class OfRelease(BaseModel):
+    release: str = Field(description="The name of a release.", max_length=64)
 
 
-def check_encoding(request: Request) -> None:
-    """A compressed body is refused: what it would become is not known before it is there."""
-    if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Refusal("wrong_type", "Send the body as it is: Content-Encoding is not supported.")
+class OfAnswers(OfRelease):
+    after: int = Field(0, ge=0, lt=1 << 63, description="The number of the last answer that is known.")
+    limit: int = Field(100, ge=1, le=MOST_ANSWERS, description="The most answers of a page.")
 
 
-def _no_constant(_: str) -> NoReturn:
-    raise ValueError
+class OfPlan(BaseModel):
+    """The public numbers that a plan is for."""
 
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError
-    return found
-
-
-_QUICK = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
-
-
-def _patient() -> json.JSONDecoder:
-    """Reads the same, in Python: several times slower, while others are answered."""
-    found = json.JSONDecoder(
-        parse_constant=_no_constant,
-        object_pairs_hook=_object,
-        parse_int=_of_ascii(int),
-        parse_float=_of_ascii(float),
+    records: int = Field(ge=1, le=10**12, description="n, the private records.")
+    epsilon: float = Field(gt=0, le=1000, description="ε.", allow_inf_nan=False)
+    delta: float = Field(1e-6, gt=0, lt=1, description="δ.")
+    queries: int = Field(1000, ge=1, le=10**6, description="m, the queries that are planned for.")
+    features: int = Field(1, ge=1, le=10_000, description="Columns of the table once it is encoded.")
+    hypotheses: Literal["thresholds", "intervals", "stumps", "rectangles", "halfspaces"] = Field(
+        "stumps", alias="class", description="What the teachers learn."
     )
-    found.scan_once = json.scanner.py_make_scanner(found)  # type: ignore[attr-defined]
-    return found
+    alpha: float = Field(0.1, gt=0, lt=0.5, description="α, the extra error that a proof is for.")
+    beta: float = Field(0.05, gt=0, lt=1, description="β, the chance of more.")
+    over: Varied | None = Field(None, description="Let this number vary, from a quarter to four times.")
 
 
-def _of_ascii(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Python's scanner takes the digits of any script."""
+def document(routes: Iterable[Route], names: Sequence[str], releases: Sequence[str]) -> dict[str, Any]:
+    """Return /openapi.json, with the names of what is served wherever a path or a query asks for one."""
+    listed = [route for route in routes if route.reply is not None]
+    shapes = {route.reply for route in listed if isinstance(route.reply, type)} | {Problem}
+    _, found = models_json_schema(
+        [(shape, "serialization") for shape in sorted(shapes, key=lambda shape: shape.__name__)],
+        ref_template="#/components/schemas/{model}",
+    )
+    paths: dict[str, Any] = {}
+    for route in listed:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, names, releases)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "pcqr", "summary": SUMMARY, "version": __version__},
+        "paths": paths,
+        "components": {"schemas": found["$defs"]},
+    }
 
-    def checked(text: str) -> Any:
-        if not text.isascii():
-            raise ValueError
-        return read(text)
 
-    return checked
+def _operation(route: Route, names: Sequence[str], releases: Sequence[str]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "summary": route.endpoint.__name__.replace("_", " ").capitalize(),
+        "description": " ".join((route.endpoint.__doc__ or "").split()),
+        "operationId": f"{route.method.lower()}{route.path}".replace("/", "_").replace("{", "").replace("}", ""),
+        "responses": {"200": {"description": "It was answered.", "content": _content(route)}},
+    }
+    for code in (*route.refusals, *_EVERYWHERE):
+        reply = told["responses"].setdefault(str(STATUS[code]), {"description": "", "content": _shaped(Problem)})
+        reply["description"] = ", ".join(filter(None, (reply["description"], code)))
+    parameters = [_NAME | {"schema": {"type": "string", "enum": list(names)}}] if "{name}" in route.path else []
+    parameters += [_ONE_VERSION] if "{version}" in route.path else []
+    parameters += [*route.parameters, *(_queries(route.query, releases) if route.query else ())]
+    if parameters:
+        told["parameters"] = parameters
+    if route.body is not None:
+        told["requestBody"] = {"required": True, "content": route.body}
+    return told
+
+
+def _content(route: Route) -> dict[str, Any]:
+    if not isinstance(route.reply, str):
+        return _shaped(route.reply)
+    return {route.reply: {"schema": {} if route.reply == "application/json" else {"type": "string"}}}
+
+
+def _shaped(shape: type[BaseModel] | None) -> dict[str, Any]:
+    schema = {} if shape is None else {"$ref": f"#/components/schemas/{shape.__name__}"}
+    return {"application/json": {"schema": schema}}
+
+
+def _queries(model: type[BaseModel], releases: Sequence[str]) -> list[dict[str, Any]]:
+    """The parameters of an address."""
+    found = model.model_json_schema()
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "required": name in found.get("required", ()),
+            "description": schema.get("description", ""),
+            "schema": {"type": "string", "enum": list(releases)} if name == "release" else schema,
+        }
+        for name, schema in found["properties"].items()
+    ]
