@@ -212,7 +212,7 @@ class BudgetExhausted(PcqrError, RuntimeError):
         Queries and unstable answers so far.
     requested : int
         The rows that got no answer.
-    left : Usage
+    remaining : Usage
         What is left.
     answers : sequence of Answer, default ()
         The answers to the rows of the same call before them.
@@ -221,7 +221,7 @@ class BudgetExhausted(PcqrError, RuntimeError):
     --------
     >>> from pcqr import BudgetExhausted
     >>> from pcqr.releases.protocol.answers import Usage
-    >>> print(BudgetExhausted(spent=Usage(12, 5), requested=3, left=Usage(None, 0)))
+    >>> print(BudgetExhausted(spent=Usage(12, 5), requested=3, remaining=Usage(None, 0)))
     The release is exhausted: the unstable answers are used up. Spent: 12 queries and 5 unstable answers.
     Requested: 3 more queries. Remaining: 0 unstable answers. Queries asked before are still answered from the log
     at no cost.
@@ -333,7 +333,7 @@ class AccountExhausted(PcqrError, RuntimeError):
     ----------
     account : str
         Its name, or where it is.
-    asked, left, limit : str
+    asked, remaining, limit : str
         What the release costs, what is left, and what there was, in the figures of the account's filter.
     """
 

@@ -278,7 +278,7 @@ def test_what_is_carried_outside_needs_no_pcqr_and_a_run_without_an_outcome_has_
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running, "python_of", lambda *_: Path(sys.executable))
-    method = Method("far", "outside", "published", "", environment="dpmm", module="vectors")
+    method = Method("far", "outside", "published", "", environment="dpmm", module="task")
     found = bench.run(SMALL, method, Cell("toy", "f", "far", 1.0, 1e-6, 20, 0))
     assert found.failed == "ended without an outcome"
     seen = "import pcqr_outside.task, sys; sys.exit('pcqr' in sys.modules)"

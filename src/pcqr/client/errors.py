@@ -131,7 +131,7 @@ class NotConfirmed(ServiceError):
     >>> from pcqr.client.errors import NotConfirmed
     >>> from pcqr.releases.protocol.answers import BatchCost, Usage
     >>> cost = BatchCost(
-    ...     requested=900, repeated=0, new=900, published=0, certain=6, left=Usage(None, 6), beyond_plan=600,
+    ...     requested=900, repeated=0, new=900, published=0, certain=6, remaining=Usage(None, 6), beyond_plan=600,
     ...     expected_unstable=6.0, chance_of_halting=1.0, chance_of_exhausting=1.0,
     ... )
     >>> print(NotConfirmed("http://127.0.0.1:8000/hospital", cost))

@@ -85,7 +85,7 @@ class Account:
         All that was charged, in order.
     id : str
         Public digits that tell it from all other accounts, wherever it is.
-    spent, left : Tally
+    spent, remaining : Tally
         What was spent, and what is left, by the filter: ε or ρ, and δ.
     adoptions : tuple of Adoption
         Every decision of a person to go on with a copy of it, in order.

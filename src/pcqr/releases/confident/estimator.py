@@ -102,7 +102,7 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
     >>> release = ConfidentMaxAggregate(Thresholds(), epsilon=4.0, queries=20, teachers=299, threshold=200, entropy=0)
     >>> release.fit(X, y).answer([9.0]).label  # seeded: NOT PRIVATE
     1
-    >>> print(release.preview([[1.0], [2.0]]).left)
+    >>> print(release.preview([[1.0], [2.0]]).remaining)
     19 queries and 9 labels
     """
 

@@ -202,7 +202,7 @@ class ConfidentMaxPlan(QueryPlan):
     --------
     >>> from pcqr import ConfidentMaxAggregate
     >>> plan = ConfidentMaxAggregate(queries=20).plan(records=5_000, features=1)
-    >>> type(plan).__name__, str(plan.left)
+    >>> type(plan).__name__, str(plan.remaining)
     ('ConfidentMaxPlan', '20 queries and 10 labels')
     """
 

@@ -65,7 +65,7 @@ class InteractiveMaxPlan(ConfidentMaxPlan):
     --------
     >>> from pcqr import InteractiveMaxAggregate
     >>> plan = InteractiveMaxAggregate(queries=20).plan(records=5_000, features=1)
-    >>> type(plan).__name__, str(plan.left)
+    >>> type(plan).__name__, str(plan.remaining)
     ('InteractiveMaxPlan', '20 queries and 10 labels')
     """
 

@@ -168,7 +168,7 @@ class IndividualPlan(QueryPlan):
     >>> from pcqr import IndividualKNN
     >>> public = np.random.default_rng(0).normal(size=(500, 2))
     >>> plan = IndividualKNN(queries=100).plan(records=20_000, public=public)
-    >>> type(plan).__name__, plan.queries, plan.left.unstable
+    >>> type(plan).__name__, plan.queries, plan.remaining.unstable
     ('IndividualPlan', 100, 100)
     """
 

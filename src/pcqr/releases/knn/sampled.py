@@ -273,7 +273,7 @@ class SampledPlan(QueryPlan):
     >>> from pcqr import PrivateKNN
     >>> public = np.random.default_rng(0).normal(size=(500, 2))
     >>> plan = PrivateKNN(queries=100).plan(records=20_000, public=public)
-    >>> type(plan).__name__, plan.queries, plan.left.queries
+    >>> type(plan).__name__, plan.queries, plan.remaining.queries
     ('SampledPlan', 100, 100)
     """
 

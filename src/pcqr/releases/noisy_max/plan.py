@@ -102,7 +102,7 @@ class NoisyMaxPlan(QueryPlan):
     >>> from pcqr import NoisyMaxAggregate
     >>> from pcqr.releases.noisy_max.plan import NoisyMaxPlan
     >>> plan = NoisyMaxAggregate(queries=20).plan(records=5_000, features=1)
-    >>> isinstance(plan, NoisyMaxPlan), plan.queries, plan.left.queries
+    >>> isinstance(plan, NoisyMaxPlan), plan.queries, plan.remaining.queries
     (True, 20, 20)
     """
 

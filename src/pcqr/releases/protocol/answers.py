@@ -167,7 +167,7 @@ class BatchCost(Document):
     --------
     >>> from pcqr.releases.protocol.answers import BatchCost, Usage
     >>> cost = BatchCost(
-    ...     requested=3, repeated=1, new=2, published=0, certain=3, left=Usage(None, 6),
+    ...     requested=3, repeated=1, new=2, published=0, certain=3, remaining=Usage(None, 6),
     ...     beyond_plan=0, expected_unstable=0.2, chance_of_halting=0.0,
     ... )
     >>> cost.is_certain

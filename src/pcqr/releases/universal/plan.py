@@ -30,7 +30,7 @@ class ClassifierPlan(QueryPlan):
     >>> from pcqr import UniversalRelease
     >>> from pcqr.releases.universal.plan import ClassifierPlan
     >>> plan = UniversalRelease(queries=20).plan(records=20_000, features=3)
-    >>> isinstance(plan, ClassifierPlan), str(plan.left)
+    >>> isinstance(plan, ClassifierPlan), str(plan.remaining)
     (True, 'any number of queries')
     """
 
