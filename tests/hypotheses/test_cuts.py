@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.line import EXTREME_VALUES
 
-from pcqr.hypotheses.cuts import cell_counts, group_counts, log_weights, midpoint_cuts
+from pcqr.hypotheses.cuts import group_counts, log_weights, midpoint_cuts
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 records = st.lists(st.tuples(finite | st.sampled_from(EXTREME_VALUES), st.integers(0, 1)), min_size=1, max_size=30)
@@ -31,10 +31,6 @@ def test_adjacent_floats_are_separated(value: float) -> None:
     above = np.nextafter(value, np.inf)
     (cut,) = midpoint_cuts(np.array([value, above]))
     assert value <= cut < above
-
-
-def test_the_cut_is_the_midpoint_where_floats_allow() -> None:
-    assert midpoint_cuts(np.array([-3.0, 1.0, 2.0])).tolist() == [-1.0, 1.5]
 
 
 @given(records)
@@ -60,22 +56,12 @@ def test_public_groups_count_each_record_in_the_cell_that_holds_it(
     assert int(groups.ones.sum() + groups.zeros.sum()) == len(rows)
 
 
-def test_declared_cuts_have_cells_closed_on_the_right() -> None:
-    groups = cell_counts(np.array([0.0, 1.0, 1.5, 9.0]), np.array([1, 1, 0, 1], dtype=np.int8), np.array([1.0, 2.0]))
-    assert groups.ones.tolist() == [2, 0, 1]
-    assert groups.zeros.tolist() == [0, 1, 0]
-
-
 @given(records)
 def test_mistakes_above_are_those_of_a_threshold_at_each_edge(rows: list[tuple[float, int]]) -> None:
     values, labels = np.array([v for v, _ in rows]), np.array([label for _, label in rows], dtype=np.int8)
     groups = group_counts(values, labels)
     expected = [int(((values > edge) != labels).sum()) for edge in groups.edges]
     assert groups.errors_above.tolist() == expected
-
-
-def test_minus_zero_and_zero_are_tied() -> None:
-    assert group_counts(np.array([0.0, -0.0]), np.array([0, 1], dtype=np.int8)).count == 1
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.3, 700.0])

@@ -52,37 +52,6 @@ def test_the_law_is_over_indices(labels: tuple[int, ...], eta: float) -> None:
     assert outcomes[1][1] == outcomes[3][1], "a repeated member counts as often as it is listed"
 
 
-def test_public_points_do_not_change_a_fixed_class() -> None:
-    hypotheses = Finite(models())
-    here = sampler_outcomes(hypotheses, X, [0, 1, 1, 0], 1.0)
-    assert here == sampler_outcomes(hypotheses, X, [0, 1, 1, 0], 1.0, public=[[9.0], [8.0]])
-
-
-def test_the_learner_prefers_the_lowest_index() -> None:
-    hypotheses = Finite(models())
-    assert hypotheses.learn(X, [0, 0, 0, 0]).index == 1
-    assert hypotheses.learn(X, [0, 1, 1, 1]).index == 0
-    assert hypotheses.learn(X[:1], [0]).index == 0
-
-
-def test_combinatorics() -> None:
-    for size, dimension in ((1, 0), (2, 1), (3, 1), (4, 2), (255, 7), (256, 8)):
-        hypotheses = Finite([Stump(0, float(cut), True, 1) for cut in range(size)])
-        assert hypotheses.vc_dimension == dimension
-        assert hypotheses.log_size == hypotheses.log_growth(10, 3) == pytest.approx(math.log(size))
-    assert hypotheses.is_fixed
-    assert hypotheses == Finite(tuple(hypotheses.members))
-    assert hash(hypotheses) == hash(Finite(hypotheses.members))
-    assert hypotheses.log_probability_error(1000, 0.5) == 2 * 2.0**-53 * 500
-
-
-@pytest.mark.parametrize("bad", [[], (), None, "", Stump(0, 0.5, True, 1), iter([1])])
-def test_a_list_of_members_is_needed(bad: object) -> None:
-    with pytest.raises(ParameterError) as caught:
-        Finite(bad)  # type: ignore[arg-type]
-    assert caught.value.name == "members"
-
-
 @pytest.mark.parametrize("bad", [1, lambda x: x, DummyClassifier, "model"])
 def test_a_member_must_predict(bad: object) -> None:
     with pytest.raises(ParameterError) as caught:
@@ -115,13 +84,6 @@ def test_a_model_of_other_labels_is_refused_when_it_says_so() -> None:
     model = DummyClassifier().fit([[0.0], [1.0]], ["no", "yes"])
     with pytest.raises(ParameterError, match=r"members\[0\].classes_"):
         Finite([model])
-
-
-@pytest.mark.parametrize("said", [[True, False, True, False], [1.0, 0.0, 1.0, 0.0], np.array([1, 0, 1, 0], np.uint8)])
-def test_labels_of_other_types_become_int8(said: object) -> None:
-    labels = Finite([Answers(said)]).learn(X, [0, 1, 0, 1]).predict(X)
-    assert labels.dtype == np.int8
-    assert labels.tolist() == [1, 0, 1, 0]
 
 
 def test_persons_are_refused_where_their_rows_would_be_asked_for_together() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import decimal
-import math
 from decimal import Decimal
 
 import numpy as np
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.laws import brute_force_law, sampler_law
 from support.line import (
-    EXTREME_VALUES,
     PRECISE,
     PUBLIC_CASES,
     SMALL_SETS,
@@ -21,14 +19,12 @@ from support.line import (
     check_private_law,
     check_public_law,
     error_counts,
-    label_patterns,
     noisy_records,
     precise_balances,
     precise_draw,
 )
 
-from pcqr.errors import ParameterError
-from pcqr.hypotheses.intervals import EMPTY_INTERVAL, Interval, Intervals
+from pcqr.hypotheses.intervals import Interval, Intervals
 from pcqr.privacy.entropy import SystemEntropy
 
 LINE = Intervals()
@@ -45,12 +41,6 @@ def test_public_law(public: tuple[float, ...], private: tuple[float, ...]) -> No
     check_public_law(LINE, np.array(public), np.array(private))
 
 
-def test_law_at_the_ends_of_the_float_range() -> None:
-    x, y = np.array(EXTREME_VALUES), np.array([0, 1, 0, 0, 1, 1, 0, 1, 1])
-    assert_same_law(sampler_law(LINE, x, y, 0.7), brute_force_law(LINE, x, y, 0.7))
-    check_learner(LINE, x, y.astype(np.int8))
-
-
 @given(
     st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 1)), min_size=1, max_size=14),
     st.floats(0, 40),
@@ -60,20 +50,6 @@ def test_law_and_learner_on_any_records(rows: list[tuple[int, int]], inverse_tem
     x, y = np.array([float(v) for v, _ in rows]), np.array([label for _, label in rows], dtype=np.int8)
     assert_same_law(sampler_law(LINE, x, y, inverse_temperature), brute_force_law(LINE, x, y, inverse_temperature))
     check_learner(LINE, x, y)
-
-
-def test_learner_attains_the_fewest_mistakes() -> None:
-    for values in SMALL_SETS:
-        for y in label_patterns(len(values)):
-            check_learner(LINE, np.array(values), y)
-
-
-def test_learner_prefers_empty_then_the_smallest_right_end_then_the_smallest_left_end() -> None:
-    assert LINE.learn([0.0, 1.0, 2.0], [0, 1, 0]) == Interval(0.5, 1.5)
-    assert LINE.learn([0.0, 1.0, 1.0, 2.0], [0, 1, 0, 0]) == EMPTY_INTERVAL
-    assert LINE.learn([0.0, 1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1, 0]) == Interval(0.5, 1.5)
-    assert LINE.learn([0.0, 1.0, 1.0, 2.0, 3.0], [0, 0, 1, 1, 0]) == Interval(0.5, 2.5)
-    assert LINE.learn([0.0, 1.0], [1, 1]) == Interval(-math.inf, math.inf)
 
 
 @pytest.mark.parametrize("eta", [0.0, 0.01, 0.7, 5.0])
@@ -99,31 +75,3 @@ def test_cold_draws_neither_overflow_nor_miss_the_best() -> None:
     drawn = LINE.draw(x, y, 50.0, entropy=SystemEntropy())
     assert drawn.hypothesis == Interval(700.5, 900.5)
     assert drawn.log_probability == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize("label", [0, 1])
-def test_cold_draws_on_one_class(label: int) -> None:
-    drawn = LINE.sample(np.arange(2000.0), np.full(2000, label), 50.0)
-    assert drawn == (Interval(-math.inf, math.inf) if label else EMPTY_INTERVAL)
-
-
-def test_interval_is_open_on_the_left_and_closed_on_the_right() -> None:
-    assert Interval(0.0, 1.0).predict([0.0, 0.5, 1.0, 1.5]).tolist() == [0, 1, 1, 0]
-    assert EMPTY_INTERVAL.is_empty
-    assert not Interval(0.0, 1.0).is_empty
-    assert EMPTY_INTERVAL.predict([-1.0, 0.0, 1.0]).tolist() == [0, 0, 0]
-
-
-def test_combinatorics() -> None:
-    assert LINE.vc_dimension == 2
-    assert LINE.log_growth(4) == math.log(11)
-    assert LINE.log_probability_error(1000, 0.5, public=20) < LINE.log_probability_error(1000, 0.5)
-    assert Intervals() == LINE
-    assert repr(LINE) == "Intervals()"
-
-
-def test_refusals() -> None:
-    with pytest.raises(ParameterError, match="low must be at most high"):
-        Interval(2.0, 1.0)
-    with pytest.raises(ParameterError, match="X must be at most 100 rows for enumerate; received 101"):
-        LINE.enumerate(np.arange(101.0))

@@ -17,7 +17,7 @@ from support.linear import plain_residuals
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.records.vectors import PredicateVectors
-from pcqr.errors import DataError, ParameterError
+from pcqr.errors import ParameterError
 from pcqr.hypotheses import linear
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.linear import LinearClassifier
@@ -95,22 +95,6 @@ def test_at_its_probabilities_the_mean_push_of_the_descent_is_0(feature_map: Fea
         np.testing.assert_allclose(probabilities @ pushes, 0.0, atol=0.005)  # margins on a grid of 1/256
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_they_rank_the_classes_as_margins_do(classes: int) -> None:
-    published, X = a_linear(MAPS["both"], classes), np.random.default_rng(3).normal(size=(200, 3))
-    margins = published.decision_function(X).reshape(200, -1)
-    if classes == 2:
-        margins = np.concatenate([np.zeros((200, 1)), margins], axis=1)
-    assert (published.predict_proba(X).argsort(axis=1) == margins.argsort(axis=1)).all()
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_no_margin_is_too_large_for_a_probability(classes: int) -> None:
-    found = a_linear(MAPS["both"], classes, size=1e6).predict_proba(PUBLIC)
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
-
-
 def test_of_equal_margins_the_first_class_wins_and_no_margin_is_label_0() -> None:
     for classes in (2, 3):
         blocks = 1 if classes == 2 else classes
@@ -182,8 +166,3 @@ def test_a_margin_is_a_function_of_its_row_alone(largest: float) -> None:
         whole = sum(int(a) * round(w * 2**20) for a, w in zip(v, published.weights[0], strict=True))
         norm = math.sqrt(sum(int(a) ** 2 for a in v))
         assert margin == float(whole) / 2**20 / norm
-
-
-def test_points_of_another_width_are_refused() -> None:
-    with pytest.raises(DataError):
-        a_linear(MAPS["both"]).predict(PUBLIC[:, :2])

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from support import brute_force_law, sampler_law
 from support.laws import sampler_outcomes
 
-from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.rectangles import EMPTY, Rectangle, Rectangles
+from pcqr.hypotheses.rectangles import Rectangles
 from pcqr.privacy.noise import Chooser
 
 H = Rectangles()
@@ -72,13 +71,6 @@ def test_law_equals_enumeration_for_every_label_pattern(points: list[tuple[float
         law, expected = sampler_law(H, points, labels, eta), brute_force_law(H, points, labels, eta)
         assert law.keys() == expected.keys()
         assert all(abs(law[pattern] - expected[pattern]) < 1e-9 for pattern in law)
-
-
-def test_counts_on_a_line_and_on_a_shattered_diamond() -> None:
-    assert H.vc_dimension == 4
-    assert len(H.enumerate(SETS["rising"])) == 5 * 6 // 2 + 1
-    assert len(H.enumerate(SETS["diamond"])) == 16
-    assert H.log_growth(5) < math.log(32)
 
 
 records = st.lists(
@@ -162,23 +154,6 @@ def test_learner_follows_its_order_and_ignores_the_order_of_records(points: list
         assert H.learn(X[shuffled], y[shuffled]) == learnt
 
 
-def test_learnt_edges_run_midway_and_end_at_infinity() -> None:
-    X, y = [(0, 0), (1, 1), (2, 2), (4, 3), (5, 8)], [0, 1, 1, 0, 0]
-    assert H.learn(X, y) == Rectangle(0.5, 3.0, 0.5, 2.5)
-    assert H.learn(X, [1, 1, 1, 1, 1]) == Rectangle(-math.inf, math.inf, -math.inf, math.inf)
-    assert H.learn(X, [0, 0, 0, 0, 0]) == EMPTY
-    assert EMPTY.predict(X).tolist() == [0, 0, 0, 0, 0]
-
-
-def test_law_ignores_the_order_of_records() -> None:
-    X, y = np.array(SETS["grid"], dtype=float), np.array([1, 0, 1, 1, 0, 0])
-    shuffled = np.random.default_rng(5).permutation(6)
-    back = np.argsort(shuffled)
-    law = sampler_law(H, X, y, 1.1)
-    other = sampler_law(H, X[shuffled], y[shuffled], 1.1)
-    assert {tuple(pattern[i] for i in back): p for pattern, p in other.items()} == pytest.approx(law)
-
-
 class Recorder:
     """Takes a given share of the way into the options and keeps the log-weights it was offered."""
 
@@ -227,22 +202,3 @@ def test_error_bound_holds_against_forty_digits(eta: float) -> None:
             exact = -Decimal(eta) * int((drawn.predict(X) != y).sum()) - log_total
             assert abs(drawn_with - exact) <= bound
             assert bound < Decimal("1e-11")
-
-
-def test_draw_reports_the_probability_of_what_it_drew() -> None:
-    X, y = np.array(SETS["diamond and centre"], dtype=float), [1, 0, 1, 0, 1]
-    law = sampler_law(H, X, y, 0.9)
-    for seed in range(20):
-        drawn = H.draw(X, y, 0.9, entropy=seed)
-        assert drawn.log_probability == pytest.approx(law[tuple(map(int, drawn.hypothesis.predict(X)))], abs=1e-9)
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(DataError, match="2 column"):
-        H.learn([1.0, 2.0], [0, 1])
-    with pytest.raises(DataError, match="finite"):
-        H.sample([(0.0, math.nan)], [0], 1.0)
-    with pytest.raises(DataError, match="public"):
-        H.sample([(0.0, 1.0)], [0], 1.0, public=[(math.inf, 0.0)])
-    with pytest.raises(ParameterError, match="at most 16 rows"):
-        H.enumerate(np.zeros((17, 2)))

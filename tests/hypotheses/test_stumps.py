@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support import brute_force_law, sampler_law
 from support.laws import sampler_outcomes
 
-from pcqr.errors import DataError, ParameterError
+from pcqr.errors import ParameterError
 from pcqr.hypotheses.stumps import Stump, Stumps
-from pcqr.privacy.entropy import SeededEntropy
 
 tables = st.integers(1, 3).flatmap(
     lambda features: st.lists(
@@ -73,16 +71,6 @@ def test_every_triple_has_its_own_exact_probability(table: Table, other: Table, 
         np.testing.assert_allclose([p for _, p in outcomes], np.array(exponents) - normaliser, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("labels", list(product((0, 1), repeat=4)))
-def test_all_label_patterns_with_ties_and_a_constant_feature(labels: tuple[int, ...]) -> None:
-    X = np.array([[1.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
-    for hypotheses in (Stumps(), Stumps([2.5])):
-        exact = brute_force_law(hypotheses, X, labels, 0.7)
-        law = sampler_law(hypotheses, X, labels, 0.7)
-        assert law.keys() == exact.keys()
-        assert all(abs(law[pattern] - exact[pattern]) < 1e-9 for pattern in exact)
-
-
 def test_relabelling_bound_holds_for_the_syntactic_law() -> None:
     """Every triple on the common points extends to one or two on all, with weights in [e^-η, 1 + e^-η]."""
     eta = 0.6
@@ -113,48 +101,12 @@ def test_the_learner_makes_the_fewest_mistakes_of_all_members(table: Table) -> N
             assert math.isinf(learned.cut) or learned.cut in np.ravel(hypotheses.cuts)
 
 
-def test_the_learners_preferences() -> None:
-    X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    assert Stumps().learn(X, [0, 0, 1, 1]) == Stump(0, 1.5, True, 2), "the lowest feature"
-    assert Stumps().learn(X, [1, 1, 0, 0]) == Stump(0, 1.5, False, 2)
-    assert Stumps().learn(X, [1, 0, 0, 1]) == Stump(0, 2.5, True, 2), "1[x > c] before its mirror"
-    assert Stumps().learn(X, [0, 1, 0, 0]) == Stump(0, math.inf, True, 2), "a constant before an equally good cut"
-    assert Stumps().learn(X, [1, 1, 1, 1]) == Stump(0, -math.inf, True, 2)
-    assert Stumps().learn([[0.0], [1.0]], [0, 1]).cut == 0.5
-    assert Stumps([0.1, 1.1, 1.2, 1.3, 1.4, 2.5]).learn(X, [0, 0, 1, 1]).cut == 1.2, "the middle of a tied run"
-    split = [[-0.5], [1.5], [1.5], [5.0]]
-    for labels in ([0, 0, 1, 1], [1, 1, 0, 0]):
-        cut = Stumps([0.0, 1.0, 2.0, 3.0, 4.0]).learn(split, labels).cut
-        assert cut == 2.0, "a run goes on past points whose labels cancel out"
-    assert Stumps([-1.0, 9.0]).learn(X, [0, 0, 1, 1]) == Stump(0, math.inf, True, 2), "0 before 1"
-    assert Stumps([1.5, 1.6, 3.5]).learn(X, [0, 0, 1, 1]).cut == 1.5
-
-
 def test_teachers_on_labels_of_one_stump_agree_on_its_feature() -> None:
     rng = np.random.default_rng(0)
     X = (rng.random((4000, 8)) < 0.4).astype(float)
     y = Stump(5, 0.5, False, 8).predict(X)
     learned = {Stumps().learn(part, labels) for part, labels in zip(np.split(X, 40), np.split(y, 40), strict=True)}
     assert learned == {Stump(5, 0.5, False, 8)}
-
-
-def test_one_point_one_class_and_neighbouring_floats() -> None:
-    assert Stumps().learn([[3.0, 4.0]], [1]).predict([[0.0, 0.0]]).tolist() == [1]
-    assert Stumps().enumerate([[3.0]]).tolist() == [[1], [0], [0], [1]]
-    near = np.array([1.0, np.nextafter(1.0, 2.0)])
-    assert Stumps().learn(near, [0, 1]).predict(near).tolist() == [0, 1]
-    huge = np.array([-1.7e308, 1.7e308])
-    assert Stumps().learn(huge, [0, 1]).predict(huge).tolist() == [0, 1]
-
-
-def test_declared_cuts_are_stored_sorted_and_make_the_class_fixed() -> None:
-    assert Stumps([2, 1.0, 2.0]).cuts == (1.0, 2.0)
-    assert Stumps(np.array([[2.0], [1.0]])).cuts == ((2.0,), (1.0,))  # type: ignore[arg-type]
-    assert Stumps([1.0, 2.0]) == Stumps((2.0, 1.0))
-    assert len({Stumps(), Stumps([1.0]), Stumps([1]), Stumps([[1.0]])}) == 3
-    assert Stumps([1.0]).is_fixed
-    assert Stumps([[], [1.0]]).is_fixed
-    assert not Stumps().is_fixed
 
 
 @pytest.mark.parametrize(
@@ -164,40 +116,3 @@ def test_cuts_that_are_none_are_refused(cuts: object) -> None:
     with pytest.raises(ParameterError) as caught:
         Stumps(cuts)  # type: ignore[arg-type]
     assert caught.value.name == "cuts"
-
-
-def test_a_table_must_have_one_column_for_each_list_of_cuts() -> None:
-    hypotheses = Stumps([[0.5], [0.5]])
-    for call in (hypotheses.learn, lambda X, y: hypotheses.sample(X, y, 1.0)):
-        with pytest.raises(DataError, match="2 column"):
-            call([[0.0], [1.0]], [0, 1])
-    with pytest.raises(DataError, match="3 column"):
-        Stump(0, 0.5, True, 3).predict([[1.0]])
-
-
-def test_combinatorics() -> None:
-    assert Stumps().vc_dimension == Stumps().vc_bound(1) == 2
-    assert [Stumps().vc_bound(p) for p in (2, 3, 10, 100, 1000)] == [3, 4, 6, 10, 14]
-    assert Stumps().log_size is None
-    assert Stumps([1.0]).log_size is None
-    assert Stumps([[1.0], [], [2.0, 3.0]]).log_size == pytest.approx(math.log(2 * (3 + 2 + 4)))
-    assert Stumps([1.0]).log_growth(10**6, 5) == pytest.approx(math.log(2 * 5 * 3))
-    assert Stumps().log_growth(9, 5) == pytest.approx(math.log(100))
-    assert Stumps().log_probability_error(1000, 0.5) == 2 * 2.0**-53 * 500
-
-
-def test_the_bound_on_the_dimension_is_attained_on_two_features() -> None:
-    """Three points in the plane are shattered, and vc_bound(2) = 3 says that four never are."""
-    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
-    assert len(np.unique(Stumps().enumerate(X), axis=0)) == 2**3
-
-
-def test_a_large_draw_finds_the_planted_stump_and_repeats_with_its_seed() -> None:
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(2000, 6))
-    y = (X[:, 4] <= 0.25).astype(int)
-    drawn = Stumps().draw(X, y, 5.0, entropy=SeededEntropy(3))
-    assert isinstance(drawn.hypothesis, Stump)
-    assert (drawn.hypothesis.feature, drawn.hypothesis.above) == (4, False)
-    assert np.count_nonzero(drawn.hypothesis.predict(X) != y) < 20
-    assert drawn == Stumps().draw(X, y, 5.0, entropy=SeededEntropy(3))

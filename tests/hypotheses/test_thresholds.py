@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.laws import brute_force_law, sampler_law
 from support.line import (
-    EXTREME_VALUES,
     PRECISE,
     PUBLIC_CASES,
     SMALL_SETS,
@@ -21,12 +20,10 @@ from support.line import (
     check_private_law,
     check_public_law,
     error_counts,
-    label_patterns,
     noisy_records,
     precise_draw,
 )
 
-from pcqr.errors import ParameterError
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
 from pcqr.privacy.entropy import SystemEntropy
 
@@ -49,13 +46,6 @@ def test_public_law(hypotheses: Thresholds, public: tuple[float, ...], private: 
     check_public_law(hypotheses, np.array(public), np.array(private))
 
 
-@pytest.mark.parametrize("hypotheses", BOTH_CLASSES, ids=str)
-def test_law_at_the_ends_of_the_float_range(hypotheses: Thresholds) -> None:
-    x, y = np.array(EXTREME_VALUES), np.array([0, 1, 0, 0, 1, 1, 0, 1, 1])
-    assert_same_law(sampler_law(hypotheses, x, y, 0.7), brute_force_law(hypotheses, x, y, 0.7))
-    check_learner(hypotheses, x, y.astype(np.int8))
-
-
 @given(
     st.sampled_from(BOTH_CLASSES),
     st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 1)), min_size=1, max_size=12),
@@ -69,22 +59,6 @@ def test_law_and_learner_on_any_records(
     expected = brute_force_law(hypotheses, x, y, inverse_temperature)
     assert_same_law(sampler_law(hypotheses, x, y, inverse_temperature), expected)
     check_learner(hypotheses, x, y)
-
-
-@pytest.mark.parametrize("hypotheses", BOTH_CLASSES, ids=str)
-def test_learner_attains_the_fewest_mistakes(hypotheses: Thresholds) -> None:
-    for values in SMALL_SETS:
-        for y in label_patterns(len(values)):
-            check_learner(hypotheses, np.array(values), y)
-
-
-def test_learner_prefers_up_and_then_the_smallest_cut() -> None:
-    assert Thresholds().learn([0.0, 1.0, 2.0], [0, 0, 1]) == Threshold(1.5)
-    assert Thresholds().learn([0.0, 1.0], [1, 1]) == Threshold(-math.inf)
-    assert Thresholds().learn([0.0, 1.0], [0, 0]) == Threshold(math.inf)
-    assert Thresholds().learn([0.0, 1.0], [1, 0]) == Threshold(-math.inf)
-    assert Thresholds("both").learn([0.0, 1.0], [1, 0]) == Threshold(0.5, up=False)
-    assert Thresholds("both").learn([3.0, 3.0], [1, 0]) == Threshold(-math.inf)
 
 
 @pytest.mark.parametrize("hypotheses", BOTH_CLASSES, ids=str)
@@ -114,19 +88,3 @@ def test_cold_draws_neither_overflow_nor_miss_the_best(hypotheses: Thresholds) -
     drawn = hypotheses.draw(x, y, 50.0, entropy=SystemEntropy())
     assert drawn.hypothesis == Threshold(700.5)
     assert drawn.log_probability == pytest.approx(-2 * math.exp(-50.0), abs=1e-12)
-
-
-def test_combinatorics() -> None:
-    assert (Thresholds().vc_dimension, Thresholds("both").vc_dimension) == (1, 2)
-    assert Thresholds().log_growth(9) == math.log(10)
-    assert Thresholds("both").log_growth(9) == math.log(18)
-    assert Thresholds().log_probability_error(10, 0.0) == 0.0
-    assert repr(Thresholds("both")) == "Thresholds(direction='both')"
-    assert hash(Thresholds()) == hash(Thresholds("up"))
-
-
-def test_refusals() -> None:
-    with pytest.raises(ParameterError, match="direction must be 'up' or 'both'; received 'down'"):
-        Thresholds("down")
-    with pytest.raises(ParameterError, match="X must be at most 1000 rows for enumerate; received 1001"):
-        Thresholds().enumerate(np.arange(1001.0))

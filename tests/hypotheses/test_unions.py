@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.laws import brute_force_law, sampler_law
 from support.line import (
-    EXTREME_VALUES,
     PRECISE,
     PUBLIC_CASES,
     SMALL_SETS,
@@ -21,13 +20,11 @@ from support.line import (
     check_private_law,
     check_public_law,
     error_counts,
-    label_patterns,
     noisy_records,
     precise_balances,
     precise_draw,
 )
 
-from pcqr.errors import ParameterError
 from pcqr.hypotheses.intervals import Intervals
 from pcqr.hypotheses.unions import IntervalUnion, UnionsOfIntervals
 from pcqr.privacy.entropy import SystemEntropy
@@ -47,13 +44,6 @@ def test_public_law(r: int, public: tuple[float, ...], private: tuple[float, ...
     check_public_law(UnionsOfIntervals(r), np.array(public), np.array(private))
 
 
-def test_law_at_the_ends_of_the_float_range() -> None:
-    x, y = np.array(EXTREME_VALUES), np.array([0, 1, 0, 0, 1, 1, 0, 1, 1])
-    hypotheses = UnionsOfIntervals(2)
-    assert_same_law(sampler_law(hypotheses, x, y, 0.7), brute_force_law(hypotheses, x, y, 0.7))
-    check_learner(hypotheses, x, y.astype(np.int8))
-
-
 @given(
     st.integers(1, 4),
     st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 1)), min_size=1, max_size=12),
@@ -68,28 +58,12 @@ def test_law_and_learner_on_any_records(r: int, rows: list[tuple[int, int]], inv
     check_learner(hypotheses, x, y)
 
 
-@pytest.mark.parametrize("r", [1, 2, 3])
-def test_learner_attains_the_fewest_mistakes(r: int) -> None:
-    for values in SMALL_SETS:
-        for y in label_patterns(len(values)):
-            check_learner(UnionsOfIntervals(r), np.array(values), y)
-
-
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 1)), min_size=1, max_size=60))
 @settings(max_examples=30, deadline=None)
 def test_one_interval_makes_as_few_mistakes_as_the_intervals_learner(rows: list[tuple[int, int]]) -> None:
     x, y = np.array([float(v) for v, _ in rows]), np.array([label for _, label in rows], dtype=np.int8)
     union, interval = UnionsOfIntervals(1).learn(x, y), Intervals().learn(x, y)
     assert error_counts(union, x, y) == error_counts(interval, x, y)
-
-
-def test_learner_prefers_few_switches_and_then_the_leftmost() -> None:
-    line = np.arange(5.0)
-    assert UnionsOfIntervals(2).learn(line, [0, 1, 0, 1, 0]) == IntervalUnion((0.5, 1.5, 2.5, 3.5))
-    assert UnionsOfIntervals(1).learn(line, [0, 1, 0, 1, 0]) == IntervalUnion((0.5, 1.5))
-    assert UnionsOfIntervals(1).learn(line, [0, 1, 0, 1, 1]) == IntervalUnion((0.5,))
-    assert UnionsOfIntervals(1).learn(line, [1, 0, 1, 0, 1]) == IntervalUnion((-math.inf,))
-    assert UnionsOfIntervals(3).learn(line, [0, 0, 0, 0, 0]) == IntervalUnion()
 
 
 @pytest.mark.parametrize(("r", "eta"), [(1, 0.7), (2, 0.0), (3, 0.01), (3, 5.0)])
@@ -126,37 +100,3 @@ def test_more_labellings_than_a_float_can_count() -> None:
     assert hypotheses.log_growth(3000) > 1000.0
     drawn = hypotheses.draw(x, x < 100, 0.0, entropy=4)
     assert drawn.log_probability == pytest.approx(-hypotheses.log_growth(3000), abs=1e-6)
-
-
-def test_union_reads_from_left_to_right() -> None:
-    union = IntervalUnion((0.0, 1.0, 2.0))
-    assert union.intervals == ((0.0, 1.0), (2.0, math.inf))
-    assert union.predict([-1.0, 0.0, 1.0, 2.0, 3.0]).tolist() == [0, 0, 1, 0, 1]
-    assert IntervalUnion().intervals == ()
-    assert IntervalUnion().predict([0.0, 1.0]).tolist() == [0, 0]
-
-
-@pytest.mark.parametrize("r", [1, 2, 5])
-def test_combinatorics(r: int) -> None:
-    hypotheses = UnionsOfIntervals(r)
-    assert hypotheses.vc_dimension == 2 * r
-    for count in (1, 2 * r, 2 * r + 1, 30):
-        exact = sum(math.comb(count + 1, 2 * j) for j in range(r + 1))
-        assert hypotheses.log_growth(count) == pytest.approx(math.log(exact), rel=1e-14)
-    assert hypotheses == UnionsOfIntervals(r=r)
-    assert repr(hypotheses) == f"UnionsOfIntervals(r={r})"
-
-
-@pytest.mark.parametrize("r", [0, -1, 1.5, True, "2"])
-def test_refuses_what_is_not_a_number_of_intervals(r: object) -> None:
-    with pytest.raises(ParameterError, match="r must be an integer ≥ 1"):
-        UnionsOfIntervals(r)  # type: ignore[arg-type]
-
-
-def test_refusals() -> None:
-    with pytest.raises(ParameterError, match="switches must be strictly increasing"):
-        IntervalUnion((1.0, 1.0))
-    with pytest.raises(ParameterError, match="at most 16 distinct values for enumerate; received 17"):
-        UnionsOfIntervals(1).enumerate(np.arange(17.0))
-    with pytest.raises(ParameterError, match="inverse_temperature must be at most"):
-        UnionsOfIntervals(1).sample([0.0, 1.0], [0, 1], 1e300)

@@ -43,8 +43,3 @@ def test_what_could_not_predict_cannot_be_made(make: Callable[[], Hypothesis], n
     with pytest.raises(ParameterError) as caught:
         make()
     assert caught.value.name == name
-
-
-def test_the_largest_that_can() -> None:
-    for hypothesis in (Stump(1, 0.5, True, 2), DecisionTree(DEEP, 3), DecisionTree(Leaf(126), 1)):
-        assert hypothesis.predict([[0.0] * hypothesis.features]).shape == (1,)

@@ -10,9 +10,8 @@ import pytest
 from support import sampler_law
 
 from pcqr.data.records import InMemory
-from pcqr.errors import DataError, ParameterError
-from pcqr.hypotheses.finite import Finite
-from pcqr.hypotheses.thresholds import Threshold, Thresholds
+from pcqr.errors import ParameterError
+from pcqr.hypotheses.thresholds import Thresholds
 from pcqr.mechanisms.exponential import exponential_guarantee, exponential_mechanism, inverse_temperature_for
 
 PUBLIC = [0.5, 1.5]
@@ -80,12 +79,6 @@ def test_the_draw_and_its_guarantee() -> None:
     assert exponential_mechanism(Thresholds(), InMemory(x, x > 0.6), 1.0, public=[0.5]).guarantee.is_private
 
 
-def test_a_declared_class_needs_no_public_points() -> None:
-    finite = Finite([Threshold(0.5), Threshold(-math.inf)])
-    chosen = exponential_mechanism(finite, InMemory([0.0, 1.0, 2.0], [0, 1, 1]), 50.0)
-    assert chosen.hypothesis.predict([0.0, 1.0, 2.0]).tolist() == [0, 1, 1]
-
-
 def test_a_class_read_off_the_records_is_refused() -> None:
     with pytest.raises(ParameterError, match="public must be given"):
         exponential_mechanism(Thresholds(), InMemory([0.0, 1.0], [0, 1]), 1.0)
@@ -97,10 +90,3 @@ def test_a_class_read_off_the_records_is_refused() -> None:
 def test_bad_inverse_temperature(eta: float) -> None:
     with pytest.raises(ParameterError, match="inverse_temperature"):
         exponential_mechanism(Thresholds(), InMemory([0.0, 1.0], [0, 1]), eta, public=PUBLIC)
-
-
-def test_bad_data() -> None:
-    with pytest.raises(DataError, match="public"):
-        exponential_mechanism(Thresholds(), InMemory([0.0, 1.0], [0, 1]), 1.0, public=[math.nan])
-    with pytest.raises(DataError, match="y must be"):
-        exponential_mechanism(Thresholds(), InMemory([0.0, 1.0], [0, 2]), 1.0, public=PUBLIC)

@@ -133,14 +133,3 @@ def test_cuts_of_many_records_are_near_their_quantiles() -> None:
     assert cuts == sorted(cuts)
     found = [float((values <= cut).mean()) for cut in cuts]
     assert found == pytest.approx([k / 8 for k in range(1, 8)], abs=0.02)
-
-
-@pytest.mark.parametrize("values", [[], [5.0] * 1_000, [0.0, -0.0] * 500])
-def test_every_column_has_as_many_cuts(values: list[float]) -> None:
-    drawn = halved(places(np.array(values)), 4, 0.5, SeededEntropy(1))
-    assert len(set(drawn)) == 15
-    assert all(LOW < at < HIGH for at in drawn)
-
-
-def test_the_error_of_rounding_is_next_to_nothing() -> None:
-    assert halving_error(10**9, 4, 0.01) < 1e-8

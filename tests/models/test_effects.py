@@ -44,12 +44,6 @@ class TestMeans:
         values = np.array(gain.at, dtype=np.float64)
         np.testing.assert_allclose(np.diff(gain.points[0]), np.diff(np.sin(values)), atol=1e-12)
 
-    def test_points_are_differences_to_the_rows_as_they_are(self) -> None:
-        """So a category's points, weighed by its share of the rows, add up to 0."""
-        work = next(each for each in main_effects(additive, SCHEMA, ROWS).columns if each.column.name == "work")
-        shares = ROWS[:, 2:6].mean(axis=0)
-        assert float(shares @ np.array(work.points[0])) == pytest.approx(0.0, abs=1e-12)
-
     def test_columns_that_act_together_alone_have_none(self) -> None:
         schema = Schema((Column("x"), Column("y")))
         corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 5)
@@ -63,33 +57,12 @@ class TestMeans:
         private, state = work.at.index("work=Private"), work.at.index("work=State")
         np.testing.assert_allclose([row[private] - row[state] for row in work.points], [3 - 4 / 3, -4 / 3, 1 - 4 / 3])
 
-    def test_each_label_has_its_own_strongest_columns(self) -> None:
-        found = main_effects(several, SCHEMA, ROWS)
-        for function in range(3):
-            strengths = [shape.strength for shape in found.strongest(function)]
-            assert strengths == sorted(strengths, reverse=True)
-        first = [found.strongest(function)[0].column.name for function in range(3)]
-        assert first[0] == "age"
-        assert first[1] == "gain"
-
     def test_what_matters_to_most_rows_comes_before_what_is_large_for_few(self) -> None:
         schema = Schema((Column("rare"), Column("common")))
         points = np.zeros((100, 2))
         points[0, 0], points[::2, 1] = 1.0, 1.0
         found = main_effects(lambda X: 9.0 * X[:, 0] + X[:, 1], schema, points)
         assert [each.column.name for each in found.columns] == ["common", "rare"]
-
-    def test_most_rows_may_have_one_number(self) -> None:
-        schema = Schema((Column("x"),))
-        points = np.array([0.0] * 990 + [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0])[:, None]
-        (found,) = main_effects(lambda X: X[:, 0], schema, points).columns
-        assert len(found.at) >= 8
-
-    def test_of_very_many_columns_those_that_count_are_found(self) -> None:
-        schema = Schema(tuple(Column(f"x{place}") for place in range(300)))
-        points = np.random.default_rng(0).normal(size=(50, 300))
-        found = main_effects(lambda X: X[:, 17] - 2.0 * X[:, 250], schema, points)
-        assert [each.column.name for each in found.columns] == ["x250", "x17"]
 
 
 class TestMadeUpRows:
@@ -104,9 +77,6 @@ class TestMadeUpRows:
         points = made_up_points(SCHEMA, [Predicate(GAIN, cut) for cut in cuts])
         counts = np.bincount(np.searchsorted(cuts, points[:, GAIN]), minlength=5)
         assert counts.min() > 0.7 * points.shape[0] / 5
-
-    def test_a_column_of_which_nothing_is_known(self) -> None:
-        assert np.isfinite(made_up_points(SCHEMA, ())).all()
 
 
 class TestJson:
@@ -132,11 +102,3 @@ class TestJson:
         assert Effects.restore({"rows": 0, "columns": [entry]}, "effects", TWO).columns[0].strength == 2.0
         with pytest.raises(ParameterError, match=message):
             Effects.restore({"rows": 0, "columns": [entry | change]}, "effects", TWO)
-
-    def test_a_column_twice_and_features_of_another(self) -> None:
-        work = {"column": "work", "at": ["work=Private"], "points": [[1.0]]}
-        with pytest.raises(ParameterError, match="named once"):
-            Effects.restore({"rows": 0, "columns": [work, work]}, "effects", TWO)
-        for at in (["age"], ["work=Private", "work=Private"], [1.0]):
-            with pytest.raises(ParameterError, match="names of the column's features, each once"):
-                Effects.restore({"rows": 0, "columns": [work | {"at": at}]}, "effects", TWO)

@@ -14,7 +14,6 @@ from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
 from pcqr.models import Importances, PublishedModel, importances
-from pcqr.models.importance import MOST_EVALUATIONS, MOST_ROWS, REPEATS, some_rows
 from pcqr.privacy.entropy import SeededEntropy
 
 PEOPLE = people(600)
@@ -61,24 +60,6 @@ def test_all_features_of_a_column_are_shuffled_together() -> None:
     assert all(move > 0 for _, move in wanted.values())
 
 
-def test_coins_are_public() -> None:
-    assert importances(MODEL, PEOPLE, seed=3) == importances(MODEL, PEOPLE, seed=3)
-    assert importances(MODEL, PEOPLE, seed=3) != importances(MODEL, PEOPLE, seed=4)
-
-
-def test_the_table_and_the_picture(tmp_path: Path) -> None:
-    found = linear_model("questions").importances(PEOPLE)
-    lines = str(found).splitlines()
-    assert lines[0] == "600 public rows, each column shuffled 5 times by public coins."
-    assert len(lines) == 2 + 3
-    first = found.columns[0]
-    assert lines[2].split() == [f"{100 * first.changed:.1f}", "%", f"{first.moved:.2f}", first.column]
-    for name in ("a.svg", "b.svg"):
-        found.draw(tmp_path / name)
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert (tmp_path / "a.svg").stat().st_size > 0
-
-
 def test_many_columns_and_none_that_matters_can_be_drawn(tmp_path: Path) -> None:
     schema = Schema(tuple(Column(f"{'long ' * 20}{place}") for place in range(40)))
     model = PublishedModel(DecisionTree(Leaf(0), 40), ("a", "b"), schema, Guarantee(1.0))
@@ -94,12 +75,3 @@ def test_many_columns_and_none_that_matters_can_be_drawn(tmp_path: Path) -> None
 def test_what_is_refused(rows: int, repeats: int, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         MODEL.importances(people(rows), repeats=repeats)
-
-
-def test_a_folder_is_written_in_some_seconds_however_many_rows_there_are() -> None:
-    points = MODEL.points(people(3_000))
-    assert some_rows(MODEL, points).shape[0] == MOST_ROWS
-    assert some_rows(MODEL, points[:40]).shape[0] == 40
-    schema = Schema(tuple(Column(f"x{place}") for place in range(500)))
-    wide = PublishedModel(DecisionTree(Leaf(0), 500), ("a", "b"), schema, Guarantee(1.0))
-    assert some_rows(wide, np.zeros((1_000, 500))).shape[0] * 500 * REPEATS == MOST_EVALUATIONS

@@ -7,17 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator
 
-from pcqr import AssumePublic, Guarantee, ParameterError
-from pcqr.data.records.feature_map import FeatureMap
-from pcqr.data.records.predicates import Leaf, Predicate, Split
-from pcqr.data.records.vectors import PredicateVectors
+from pcqr import AssumePublic, Guarantee
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
 from pcqr.privacy.accounting import BoundedRangeEvent, Composed, Event, OneOf
-from pcqr.privacy.composition import Context, account, account_for
+from pcqr.privacy.composition import Context, account_for
 from pcqr.releases.classifier.estimator import PrivateClassifier
 from pcqr.releases.classifier.plan import ComparisonStage, LeafCountsStage, LinearStage
 
@@ -63,13 +58,6 @@ def test_every_method_gives_a_model(method: str, epsilon: float, kind: str, made
         assert ("It asks the tree first" in model.rules()) == (learner.hypothesis_.feature_map.tree is not None)  # type: ignore[attr-defined]
 
 
-def test_the_guarantee_can_be_recomputed_from_the_file() -> None:
-    linear = PublishedModel.from_json(PublishedModel.from_learner(fitted("linear")).to_json())
-    stage = LinearStage(**dict(linear.provenance.settings))  # type: ignore[arg-type]
-    assert linear.provenance.numerical_slack is None
-    assert account(stage, Context(DecisionTrees(), 600, 3), 1e-6).epsilon == linear.guarantee.epsilon
-
-
 @pytest.mark.parametrize(("epsilon", "steps"), [(2.0, 2), (8.0, 2), (60.0, 2), (300.0, 5)])
 def test_the_guarantee_of_several_steps_can_be_recomputed_from_the_file(epsilon: float, steps: int) -> None:
     """From the numbers of every step, and the slack of the draw, which no other number in the file says."""
@@ -95,33 +83,3 @@ def event_of(found: dict[str, Any], start: str, slack: float | None) -> Event:
         return LeafCountsStage(**numbers).event(context)
     kind = ComparisonStage if "lead" in numbers else LinearStage
     return kind(**numbers).event(context)
-
-
-class Plain(BaseEstimator):  # type: ignore[misc]
-    def fit(self) -> None: ...
-
-
-class Planned:
-    stages = ComparisonStage(10, 2**20, 2.0**25, 0)
-
-
-def test_any_learner_with_these_attributes_will_do() -> None:
-    predicates = (Predicate(0, 0.5),)
-    learner: Any = Plain()
-    features = FeatureMap(PredicateVectors(predicates, (256,), (0,), 2), None, 256)
-    learner.hypothesis_ = LinearClassifier.of(features, 2, np.array([[1.0, -0.5]]), np.zeros((1, 0, 1)))
-    learner.hypotheses_ = DecisionTrees(predicates=predicates)
-    learner.classes_, learner.schema_, learner.guarantee_ = np.array([0, 1]), None, Guarantee(1.0, 1e-6)
-    learner.plan_, learner.n_features_in_, learner.n_records_, learner.n_public_ = Planned(), 2, 10, None
-    model = PublishedModel.from_learner(learner)
-    assert model.schema.names == ("x0", "x1")
-    assert model.predict(np.array([[1.0, 0.0], [0.0, 0.0]])).tolist() == [1, 0]
-    assert model.provenance.public_rows == 0
-    features = features.beside(Split(Predicate(1, 3.0), Leaf(0), Leaf(1)), None, 0.0)
-    learner.hypothesis_ = LinearClassifier.of(features, 2, np.ones((1, 3)), np.zeros((1, 0, 1)))
-    beside = PublishedModel.from_learner(learner)
-    assert beside.provenance.predicates == model.provenance.predicates == predicates, "the tree is no column"
-    assert PublishedModel.from_json(beside.to_json()) == beside
-    del learner.hypothesis_
-    with pytest.raises(ParameterError, match="learner must be a PrivateClassifier"):
-        PublishedModel.from_learner(learner)

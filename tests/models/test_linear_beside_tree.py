@@ -12,20 +12,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.axes import Axes
 from support.onnx_sessions import exported, rows_of, run
 from support.published import AGE, GAIN, GAP, PRIVATE, SCHEMA, STATE
-from support.published_linear import GUARANTEE, PREDICATES, feature_map, linear_model, people
+from support.published_linear import GUARANTEE, feature_map, linear_model, people
 
 import pcqr.models
 from pcqr import ParameterError
-from pcqr.data.records.feature_map import FeatureMap, Ferns
+from pcqr.data.records.feature_map import FeatureMap
 from pcqr.data.records.predicates import Leaf, Predicate, Split
-from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
-from pcqr.hypotheses import DecisionTree
+from pcqr.data.records.vectors import PredicateVectors
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.models import Provenance, PublishedModel, in_words
-from pcqr.models.effects import Effects
+from pcqr.models import Provenance, PublishedModel
 from pcqr.models.linear import LinearKind
 from pcqr.serialization.codec import packed
 
@@ -105,27 +102,6 @@ class TestJson:
             np.testing.assert_array_equal(again.decision_function(POINTS), model.decision_function(POINTS))
             validate(json.loads(text))
 
-    def test_the_tree_can_be_read_in_the_file(self) -> None:
-        hypothesis = written()
-        assert hypothesis["tree"]["feature"] == "age is missing"
-        assert hypothesis["tree"]["then"] == {
-            "feature": "work=State",
-            "above": 0.5,
-            "then": {"label": "no"},
-            "else": {"label": "yes"},
-        }
-        *others, last = hypothesis["dense"]["questions"]
-        assert len(others) == len(PREDICATES)
-        assert all(set(each) == {"feature", "above", "yes", "no"} for each in others)
-        assert last["tree"] == "yes"
-        assert last["yes"] > 0 > last["no"]
-
-    @pytest.mark.parametrize("kind", ["questions", "both", "columns"])
-    def test_a_head_without_a_tree_is_written_as_before(self, kind: str) -> None:
-        assert set(written(linear_model(kind))) == {"share", "dense", "ferns", "weights", "scales", "cells"}
-        effects = json.loads(linear_model("both").explained(PEOPLE).to_json())["effects"]
-        assert set(effects) == {"rows", "columns"}
-
     @pytest.mark.parametrize(
         ("text", "message"),
         [
@@ -173,60 +149,12 @@ class TestJson:
         with pytest.raises(ParameterError, match=message):
             PublishedModel.from_json(text)
 
-    def test_three_labels_need_two_questions_about_the_tree(self) -> None:
-        *_, second, third = written(THREE)["dense"]["questions"]
-        assert (second["tree"], third["tree"]) == ("maybe", "yes")
-        dense = written(THREE)["dense"] | {"directions": None}
-        for questions in (dense["questions"][:-1], [*dense["questions"][:-2], third, second]):
-            with pytest.raises(ParameterError, match="in the last questions, once for each label but the first"):
-                PublishedModel.from_json(changed(THREE, dense=dense | {"questions": questions}))
-        features = beside("plain")
-        with pytest.raises(ParameterError, match="a tree that the last questions are about"):
-            replace(
-                MODEL,
-                hypothesis=LinearClassifier.of(features, 3, np.ones((3, 8)), np.zeros((3, 0, 1))),
-                classes=("a", "b", "c"),
-            )
-
     def test_a_tree_as_deep_as_a_bomb_is_refused(self) -> None:
         deep: dict[str, Any] = {"label": "no"}
         for _ in range(70):
             deep = {"feature": "age", "above": 1.0, "then": deep, "else": {"label": "yes"}}
         with pytest.raises(ParameterError, match="at most 64 deep"):
             PublishedModel.from_json(changed(tree=deep))
-
-    @pytest.mark.parametrize(
-        "features",
-        [
-            FeatureMap(PredicateVectors((Predicate(0, 1.0),), (1,), (0,), 8), None, 256, TREE),
-            FeatureMap(PredicateVectors((Predicate(7, 0.25),), (1,), (0,), 8), None, 256, TREE),
-            FeatureMap(PredicateVectors((SAYS_YES, SAYS_YES), (1, 1), (0, 0), 8), None, 256, TREE),
-            FeatureMap(ColumnVectors((0.0,) * 8, (1.0,) * 8, 8, 64), None, 256, TREE),
-            FeatureMap(None, Ferns((SAYS_YES,), 1, 8), 0, TREE),
-            FeatureMap(PredicateVectors((SAYS_YES,), (1,), (0,), 8), Ferns((SAYS_YES,), 1, 8), 9, TREE),
-        ],
-    )
-    def test_heads_that_no_file_can_hold(self, features: FeatureMap) -> None:
-        cells = np.zeros((1, features.count, 1 << features.depth))
-        with pytest.raises(ParameterError, match="a tree that the last questions are about, and no others"):
-            replace(MODEL, hypothesis=LinearClassifier.of(features, 2, np.ones((1, features.size)), cells))
-
-    def test_a_tree_with_a_label_that_the_head_lacks(self) -> None:
-        third = replace(beside("plain"), tree=Split(Predicate(0, 1.0), Leaf(0), Leaf(2)))
-        with pytest.raises(ParameterError, match="a tree with labels below 2"):
-            replace(linear("plain"), feature_map=third)
-
-    def test_effects_are_of_a_head_with_a_tree_if_it_has_one(self) -> None:
-        for model, effects in ((MODEL, Effects(9, ())), (linear_model("both"), Effects(9, (), (0.5,)))):
-            with pytest.raises(
-                ParameterError, match=r"effects.tree must be numbers for a linear classifier with a tree"
-            ):
-                replace(model, effects=effects)
-        document = json.loads(MODEL.explained(PEOPLE).to_json())
-        for wrong, message in (("much", "a list"), ([0.5, 0.5], "one number for each"), (["much"], "a number")):
-            document["effects"]["tree"] = wrong
-            with pytest.raises(ParameterError, match=rf"model\.effects\.tree.* must be {message}"):
-                PublishedModel.from_json(json.dumps(document))
 
 
 class TestOnnx:
@@ -248,20 +176,6 @@ class TestOnnx:
             labels, probabilities = run(session, table)
             assert labels.tolist() == model.predict(table).tolist()
             np.testing.assert_allclose(probabilities, model.predict_proba(table), rtol=1e-12, atol=1e-15)
-
-    @pytest.mark.parametrize("name", ["a tree", "with ferns"])
-    def test_ten_thousand_rows_with_gaps_and_unseen_categories(self, tmp_path: Path, name: str) -> None:
-        model = three_labels(name) if name == "with ferns" else replace(THREE, hypothesis=DecisionTree(THREE_LEAVES, 7))
-        many, generator = people(10_000, seed=1), np.random.default_rng(1)
-        many["gain"] = np.where(generator.random(10_000) < 0.5, generator.normal(100.0, 200.0, 10_000), 0.1).tolist()
-        assert {None, "Army"} <= set(many["work"])
-        assert None in many["age"]
-        session = exported(model, tmp_path)
-        (labels,) = run(session, many, "label")
-        assert labels.tolist() == model.predict(many).tolist()
-        assert len(set(labels)) > 1
-        if name == "with ferns":
-            np.testing.assert_allclose(run(session, many)[1], model.predict_proba(many), rtol=0, atol=1e-12)
 
     def test_margins_are_the_same_to_the_last_bit(self, tmp_path: Path) -> None:
         """A tie on either side is one: where the tree alone decides, labels turn where Python's do."""
@@ -318,15 +232,6 @@ class TestReading:
         assert "predict" not in model.rules()
         assert model.texts()["rules.txt"].count("It asks the tree first") == 1
 
-    def test_without_public_rows_the_text_says_so(self) -> None:
-        assert "on average over rows that are made up." in MODEL.rules().splitlines()[1]
-        assert in_words(MODEL.hypothesis, SCHEMA, ("no", "yes")) == MODEL.rules()
-
-    def test_ferns_and_a_tree_are_both_named(self) -> None:
-        assert FERNED.rules().startswith(
-            "This is no list of rules: a score is made of 6 questions, 5 ferns of 3 questions each and what a tree says"
-        )
-
     def test_what_no_record_can_be_asked_is_not_shown(self) -> None:
         inner = Split(Predicate(PRIVATE, 0.5), Leaf(1), Leaf(0))
         model = model_of("plain", Split(Predicate(STATE, 0.5), fails=Leaf(0), holds=inner))
@@ -349,54 +254,6 @@ class TestReading:
         assert effects.tree is not None
         assert effects.tree == pytest.approx((float((gained * np.where(said > 0.5, -1.0, 1.0)).mean()),))
         assert abs(effects.tree[0]) > 0.01
-
-    @EACH
-    def test_the_worth_of_each_label_is_what_saying_it_does_to_its_score(self, kind: str) -> None:
-        model, rows = three_labels(kind, seed=5), POINTS[:200]
-        published = model.hypothesis
-        assert isinstance(published, LinearClassifier)
-        effects = LinearKind().effects(published, SCHEMA, rows)
-        assert effects is not None
-        assert effects.tree is not None
-        said = []
-        for label in range(3):
-            always = replace(published.feature_map, tree=Split(Predicate(AGE, 30.0), Leaf(label), Leaf(label)))
-            said.append(replace(published, feature_map=always).decision_function(rows).mean(axis=0))
-        for label, worth in enumerate(effects.tree):
-            others = [said[other][label] for other in range(3) if other != label]
-            assert worth == pytest.approx(said[label][label] - sum(others) / 2)
-        line = model.explained(PEOPLE).rules().splitlines()[1]
-        assert line.startswith(
-            "It asks the tree first. Its label gains in the score, on average over 300 public rows: no "
-        )
-        assert ", maybe " in line
-
-    def test_the_card_says_that_the_tree_is_one_draw(self) -> None:
-        drawn = "The tree beside it is one random draw"
-        assert drawn in MODEL.card()
-        assert "It asks the tree first." in MODEL.card()
-        assert drawn not in linear_model("both").card()
-
-    @EACH
-    def test_the_picture_has_a_line_about_the_tree(
-        self, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        texts: list[str] = []
-        draw = Axes.text
-
-        def heard(axes: Axes, x: float, y: float, text: str, **style: Any) -> Any:
-            texts.append(text)
-            return draw(axes, x, y, text, **style)
-
-        monkeypatch.setattr(Axes, "text", heard)
-        model_of(kind).explained(PEOPLE).draw(tmp_path / "a.svg")
-        assert any(
-            text.startswith("A tree of 4 questions is asked first. That it says yes and not no is") for text in texts
-        )
-        assert {"age", "work", "gain"} <= set(texts)
-        texts.clear()
-        linear_model("both").explained(PEOPLE).draw(tmp_path / "b.svg")
-        assert not any("tree" in text for text in texts)
 
 
 def turned(features: FeatureMap) -> FeatureMap:
@@ -435,10 +292,3 @@ class TestColumnsOfTheTreeAlone:
         found = {each.column: each.moved for each in self.model.importances(PEOPLE)}
         assert found["gain"] > found["age"] > 0  # type: ignore[operator]
         assert found["work"] > 0  # type: ignore[operator]
-
-    def test_made_up_rows_lie_on_either_side_of_its_cuts(self) -> None:
-        effects = self.model.explained().effects
-        assert effects is not None
-        gain = next(each for each in effects.columns if each.column.name == "gain")
-        assert gain.at[0] < 50.0 < gain.at[-1]  # type: ignore[operator]
-        assert gain.strength > 0.1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib.image import imread
 from support.onnx_sessions import exported, rows_of, run
 from support.published import SCHEMA
 from support.published_linear import GUARANTEE, MAPS, PREDICATES, feature_map, linear, linear_model, people
@@ -21,10 +19,9 @@ from support.published_linear import GUARANTEE, MAPS, PREDICATES, feature_map, l
 import pcqr.models
 from pcqr import ParameterError
 from pcqr.data.records.directions import USUAL_NORM
-from pcqr.data.records.predicates import Leaf, evaluate
+from pcqr.data.records.predicates import evaluate
 from pcqr.data.records.vectors import UNIT, PredicateVectors
 from pcqr.data.schema import Column, Schema
-from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
 from pcqr.models.linear import sums_of
@@ -68,11 +65,6 @@ class TestJson:
         assert hypothesis["share"] == 100
         assert hypothesis["dense"]["questions"][3] == {"feature": "work=Private", "above": 0.5, "yes": 192, "no": -64}
         assert (hypothesis["ferns"]["count"], hypothesis["ferns"]["depth"]) == (5, 3)
-
-    def test_a_large_one_takes_little_more_than_a_byte_a_cell(self) -> None:
-        cells = 40 << 13
-        size = len(linear_model("both", count=40, depth=13).to_json())
-        assert size < 1.4 * cells
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -138,25 +130,6 @@ class TestReading:
         weights = np.abs(np.array(model.hypothesis.weights)).sum(axis=1)  # type: ignore[attr-defined]
         assert (np.abs(sums - wanted) <= (1e-9 if kind == "questions" else 0.5 * weights / unit)).all()
 
-    def test_a_head_without_ferns_is_a_scorecard(self) -> None:
-        model = linear_model("whitened")
-        assert model.rules().startswith("Start with ")
-        assert "    " in model.rules(flat=True)
-        assert "work = Private" in model.rules(flat=True)
-        assert model.explained(PEOPLE) is model, "all is on the scorecard"
-
-    def test_one_with_ferns_says_plainly_that_it_is_no_list_of_rules(self) -> None:
-        lines = MODEL.explained(PEOPLE).rules().splitlines()
-        assert lines[0].startswith(
-            "This is no list of rules: a score is made of 6 questions and 5 ferns of 3 questions"
-        )
-        assert lines[1].startswith("How the mean score of 300 public rows moves as one column takes each value")
-        assert lines[2] == "Above 0 speaks for yes, below for no."
-        assert {"age", "work", "gain"} <= set(lines)
-        assert "made up" in MODEL.rules().splitlines()[1]
-        assert MODEL.rules(flat=True) == MODEL.rules()
-        assert MODEL.texts()["rules.txt"].count("This is no list") == 1
-
     def test_effects_are_of_the_model(self) -> None:
         """What the text says of a category is what setting it does to the mean score."""
         model = MODEL.explained(people(50))
@@ -166,22 +139,6 @@ class TestReading:
         private = people(50) | {"work": ["Private"] * 50}
         wanted = model.decision_function(private).mean() - model.decision_function(people(50)).mean()
         assert points["work=Private"] == pytest.approx(wanted)
-
-    def test_public_rows_are_not_kept(self) -> None:
-        told = people(50) | {"gain": [123456.789] * 25 + [98765.4321] * 25}
-        text = MODEL.explained(told).to_json()
-        assert json.loads(text)["effects"]["rows"] == 50
-        assert len(text) < 2 * len(MODEL.to_json())
-
-    def test_the_card(self) -> None:
-        card = linear_model("both", 3).card()
-        for part in (
-            "# A private linear classifier published under differential privacy",
-            "They were not calibrated on the private records",
-            "This is no list of rules",
-            "A missing age counts as 17.",
-        ):
-            assert part in card
 
 
 class TestProbabilities:
@@ -194,11 +151,6 @@ class TestProbabilities:
         decided = np.abs(np.diff(np.sort(found, axis=1)[:, -2:], axis=1))[:, 0] > 1e-12
         assert decided.mean() > 0.5
         assert (model.classes_[found.argmax(axis=1)] == model.predict(PEOPLE))[decided].all()
-
-    def test_only_heads_have_them(self) -> None:
-        tree = replace(MODEL, hypothesis=DecisionTree(Leaf(0), 7))
-        assert not hasattr(tree, "predict_proba")
-        assert hasattr(MODEL, "predict_proba")
 
 
 class TestOnnx:
@@ -215,16 +167,6 @@ class TestOnnx:
             assert labels.tolist() == model.predict(table).tolist()
             np.testing.assert_allclose(probabilities, model.predict_proba(table), rtol=1e-12, atol=1e-15)
 
-    @KINDS
-    def test_a_model_of_an_array_takes_the_array(self, tmp_path: Path, kind: str, classes: int) -> None:
-        model = replace(linear_model(kind, classes), schema=Schema(tuple(Column(f"x{place}") for place in range(7))))
-        huge = np.random.default_rng(0).choice([-0.0, 0.5, -1.7e308, 1.7e308, 1e17, 5e-324], size=(60, 7))
-        session = exported(model, tmp_path)
-        for X in (POINTS, huge):
-            labels, probabilities = session.run(None, {"X": X})
-            assert labels.tolist() == model.predict(X).tolist()
-            np.testing.assert_allclose(probabilities, model.predict_proba(X), rtol=1e-12, atol=1e-15)
-
     @pytest.mark.parametrize("classes", [2, 3])
     def test_ties_and_margins_that_only_rounding_decides(self, tmp_path: Path, classes: int) -> None:
         """Weights that add up to 0 over the answers: sums of whole numbers are 0 on either side."""
@@ -240,13 +182,6 @@ class TestOnnx:
         assert labels.tolist() == model.predict(PEOPLE).tolist()
         assert 0.0 in model.decision_function(POINTS)
 
-    def test_what_the_file_gives(self, tmp_path: Path) -> None:
-        session = exported(linear_model("ferns", 3), tmp_path)
-        assert [(each.name, each.type, each.shape) for each in session.get_outputs()] == [
-            ("label", "tensor(string)", ["records"]),
-            ("probabilities", "tensor(double)", ["records", 3]),
-        ]
-
 
 class TestPicture:
     @KINDS
@@ -254,25 +189,6 @@ class TestPicture:
         model = linear_model(kind, classes).explained(PEOPLE)
         model.draw(tmp_path / "a.svg")
         assert (tmp_path / "a.svg").stat().st_size > 0
-
-    def test_the_same_model_gives_the_same_file(self, tmp_path: Path) -> None:
-        for name in ("a.svg", "b.svg"):
-            MODEL.explained(PEOPLE).draw(tmp_path / name)
-        assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
-
-    def test_nothing_is_cut_off(self, tmp_path: Path) -> None:
-        replace(MODEL, classes=("no" * 30, "yes" * 20)).explained(PEOPLE).draw(tmp_path / "wide.png")
-        pixels = imread(tmp_path / "wide.png")[:, :, :3]
-        edge = np.concatenate([pixels[:8].ravel(), pixels[-8:].ravel(), pixels[:, :8].ravel(), pixels[:, -8:].ravel()])
-        assert (edge == 1.0).all()
-        assert (pixels < 0.5).any()
-
-    def test_weights_of_zero(self, tmp_path: Path) -> None:
-        zeros = LinearClassifier.of(feature_map("both"), 2, np.zeros((1, 7)), np.zeros((1, 5, 8)))
-        nothing = replace(MODEL, hypothesis=zeros)
-        nothing.explained(PEOPLE).draw(tmp_path / "flat.svg")
-        assert nothing.rules().startswith("This is no list of rules")
-        assert math.isclose(float(nothing.predict_proba(PEOPLE)[0, 0]), 0.5)
 
 
 class TestSaving:
@@ -284,15 +200,6 @@ class TestSaving:
         ]
         assert PublishedModel.load(tmp_path) == saved.model == MODEL.explained(PEOPLE)
         assert (tmp_path / "importance.txt").read_text(encoding="utf-8") == f"{MODEL.importances(PEOPLE)}\n"
-
-    def test_without_public_rows_nothing_of_an_earlier_model_stays(self, tmp_path: Path) -> None:
-        MODEL.save(tmp_path, public=PEOPLE)
-        saved = MODEL.save(tmp_path)
-        assert not (tmp_path / "importance.txt").exists()
-        assert saved.model.effects is not None
-        assert saved.model.effects.rows == 0
-        kept = saved.model.save(tmp_path / "again")
-        assert kept.model is saved.model, "what is known is not computed again"
 
     def test_a_model_that_cannot_be_explained_is_a_model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(*_: object) -> None:

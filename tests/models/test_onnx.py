@@ -25,7 +25,6 @@ from support.published_linear import linear_model
 from pcqr import Guarantee
 from pcqr.data.records.predicates import Leaf, Predicate, Split, leaves_of
 from pcqr.data.schema import Column, Schema
-from pcqr.data.schema.reading import read, spellings, text_of
 from pcqr.hypotheses import DecisionTree
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stump
@@ -93,23 +92,6 @@ def test_label_names_keep_their_type(tmp_path: Path, classes: tuple[Any, Any]) -
     found = labels(exported(threshold, tmp_path), X)
     assert found == threshold.predict(X).tolist()
     assert {type(label) for label in found} == {type(classes[0])}
-
-
-@pytest.mark.parametrize("cut", [*CUTS, np.inf, -np.inf])
-@pytest.mark.parametrize("above", [True, False])
-def test_stumps_constant_ones_included(tmp_path: Path, cut: float, above: bool) -> None:
-    stump = model(Stump(1, cut, above, FEATURES), ("no", "yes"))
-    X = hard_points(FEATURES)
-    session = exported(stump, tmp_path)
-    assert labels(session, X) == stump.predict(X).tolist()
-    assert labels(session, X[:1]) == stump.predict(X[:1]).tolist()
-
-
-def test_the_same_model_gives_the_same_file(tmp_path: Path) -> None:
-    stump = model(Stump(1, 0.5, True, FEATURES), ("no", "yes"))
-    for name in ("a.onnx", "b.onnx"):
-        stump.to_onnx(tmp_path / name)
-    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
 
 
 SCHEMA = Schema(
@@ -209,15 +191,6 @@ class TestColumns:
         encoded = dict(zip(SCHEMA.feature_names, run(encoder, row, "table")[0][0], strict=True))
         assert (encoded["grade=02"], encoded["admitted is missing"], encoded["admitted"]) == (1.0, 1.0, 16071.0)
 
-    def test_inputs_are_the_columns_in_their_order(self, encoder: onnxruntime.InferenceSession) -> None:
-        kinds = {"numeric": "tensor(double)", "date": "tensor(double)", "categorical": "tensor(string)"}
-        wanted = [(column.name, kinds[column.kind], ["records", 1]) for column in SCHEMA.columns]
-        assert [(each.name, each.type, each.shape) for each in encoder.get_inputs()] == wanted
-
-    def test_no_rows(self, encoder: onnxruntime.InferenceSession) -> None:
-        labels, table = run(encoder, dict.fromkeys(CELLS, ()))
-        assert (labels.shape, table.shape) == ((0,), (0, len(SCHEMA.features)))
-
     @pytest.mark.parametrize(
         ("name", "cell", "message"),
         [
@@ -246,21 +219,6 @@ class TestColumns:
         with pytest.raises(InvalidArgument, match=message):
             run(encoder, table)
         capfd.readouterr()  # onnxruntime logs the message, too
-
-    def test_any_names_of_columns(self, tmp_path: Path) -> None:
-        """Those of outputs and of nodes, too."""
-        names = ("label", "probabilities", "constant_0", "isnan_0", "X", "Größe/in cm")
-        schema = Schema(tuple(Column(name) for name in names))
-        session = exported(PublishedModel(Stump(5, 0.5, True, 6), ("no", "yes"), schema, Guarantee(1.0)), tmp_path)
-        assert [each.name for each in session.get_inputs()] == list(names)
-        assert [each.name for each in session.get_outputs()] == ["label_"]
-        assert run(session, {name: [0.5 + (name == names[5])] for name in names})[0].tolist() == ["yes"]
-
-    def test_spellings_are_read_alike(self) -> None:
-        for cell in (*GRADES, *NUMBERS, *GAPS, datetime.datetime(2020, 2, 29, 1, 2, 3, 4)):
-            reading = read(cell)
-            assert {text_of(read(text)) for text in spellings(reading)} == {text_of(reading)}
-            assert str(cell) in spellings(reading) or type(cell) is not datetime.datetime
 
 
 def test_the_file_says_what_it_takes_and_what_was_promised(tmp_path: Path) -> None:

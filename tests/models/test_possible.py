@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pcqr import Guarantee
 from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses import DecisionTree
-from pcqr.models import PublishedModel
 from pcqr.models.trees import without_impossible
 
 SCHEMA = Schema(
@@ -106,10 +104,3 @@ def test_records_keep_their_labels(root: Leaf | Split, rows: list[dict[str, Any]
 )
 def test_what_cannot_be_is_not_asked(asked: Split, shown: Leaf | Split) -> None:
     assert without_impossible(tree(asked), SCHEMA).root == shown
-
-
-def test_rules_are_simple_and_the_file_keeps_the_tree_as_drawn() -> None:
-    drawn = tree(ask(CLERK, 0.5, ask(NURSE, 0.5, Leaf(1), Leaf(0)), Leaf(1)))
-    model = PublishedModel(drawn, ("no", "yes"), SCHEMA, Guarantee(1.0))
-    assert model.rules() == "if job = clerk:\n    predict no\nelse:  # job ≠ clerk\n    predict yes"
-    assert PublishedModel.from_json(model.to_json()).hypothesis == drawn

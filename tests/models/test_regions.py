@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.onnx_sessions import opened, run
 
 import pcqr.models
 from pcqr import Guarantee, ParameterError, SemiPrivateLearner, UniversalRelease
@@ -92,25 +91,6 @@ class TestKinds:
         self.validate(json.loads(model.to_json()))
         assert rule in model.rules()
 
-    @SUBJECTS
-    def test_everything_that_is_saved(self, hypothesis: Hypothesis, schema: Schema, rule: str, tmp_path: Path) -> None:
-        model = published(hypothesis, schema)
-        saved = model.save(tmp_path)
-        assert rule in (tmp_path / "card.md").read_text(encoding="utf-8")
-        assert (tmp_path / "picture.svg").read_text(encoding="utf-8").startswith("<?xml")
-        if isinstance(hypothesis, Halfspace):
-            assert "exact arithmetic" in saved.left_out["model.onnx"]
-            return
-        table = dict(zip(schema.names, points(hypothesis, len(schema.names)).T, strict=True))
-        (labels,) = run(opened(tmp_path / "model.onnx"), table)
-        assert labels.tolist() == model.predict(table).tolist()
-
-    @SUBJECTS
-    def test_flat_rules_are_lines(self, hypothesis: Hypothesis, schema: Schema, rule: str) -> None:
-        lines = published(hypothesis, schema).rules(flat=True).splitlines()
-        assert all(line.startswith(("IF ", "OTHERWISE ", "ALWAYS ")) for line in lines)
-        assert (len(lines) == 1) == ("always" in rule)
-
     @given(st.lists(st.integers(-3, 3), min_size=6, max_size=6))
     def test_the_words_of_a_half_plane_are_its_sides(self, numbers: list[int]) -> None:
         tail, head, at = ((float(numbers[i]), float(numbers[i + 1])) for i in (0, 2, 4))
@@ -158,19 +138,6 @@ class TestKinds:
         document["hypothesis"] |= change
         with pytest.raises(ParameterError, match=message):
             PublishedModel.from_json(json.dumps(document))
-
-    @pytest.mark.parametrize("hypothesis", [Interval(0.0, 1.0), EMPTY, Halfspace((0.0, 0.0), (1.0, 1.0)), Constant(0)])
-    def test_the_width_must_be_that_of_the_schema(self, hypothesis: Hypothesis) -> None:
-        three = Schema((Column("a"), Column("b"), Column("c")))
-        with pytest.raises(ParameterError, match="hypothesis must be one on"):
-            published(hypothesis, three)
-        with pytest.raises(ParameterError, match="classes must be two"):
-            PublishedModel(
-                hypothesis,
-                ("a", "b", "c"),
-                LINE if isinstance(hypothesis, Interval) else PLANE,
-                Guarantee(1.0),
-            )
 
 
 class TestFromReleases:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.score import POPULATIONS, Population, measure
+from benchmarks.score import measure
 from pcqr import Guarantee, ParameterError, Schema
 from pcqr.data.records.feature_map import FeatureMap
 from pcqr.data.records.predicates import Leaf, Predicate, Split
@@ -140,14 +140,6 @@ def test_an_estimate_outside_is_moved_to_the_end_with_its_interval() -> None:
     assert lowest.high == pytest.approx(1.0 - found.low)
 
 
-def test_noise_beyond_all_records_leaves_nothing_to_be_said() -> None:
-    noise = NoisyHistogram.calibrate(0.01)
-    found = score(15, -80, 120, -44, 90, records=1_000, noise=noise)
-    assert found.accuracy.high - found.accuracy.low > 0.9
-    assert found.recall == (Estimate(0.5, 0.0, 1.0), Estimate(0.5, 0.0, 1.0))
-    assert found.balanced_accuracy == Estimate(0.5, 0.0, 1.0)
-
-
 def test_the_counts_sum_to_the_public_number() -> None:
     assert Intervals([1, 2, 3], 12, 1.0).counts.tolist() == [3.0, 4.0, 5.0]
 
@@ -163,23 +155,6 @@ def test_intervals_cover(name: str, records: int, runs: int) -> None:
     covered = measure(name, records, 0.3, runs, seed=0).covered
     assert min(share for figure, share in covered.items() if not figure.startswith("confusion")) >= 0.92
     assert np.mean(list(covered.values())) >= 0.95
-
-
-def test_intervals_are_not_longer_than_they_need_to_be() -> None:
-    """Where sampling alone counts: those of a binomial share, at 2.1 standard errors."""
-    case = measure("good", 50_000, 1.0, runs=20, seed=1)
-    truth = POPULATIONS["good"].truth()["accuracy"]
-    assert case.length["accuracy"] == pytest.approx(2 * Q * np.sqrt(truth * (1 - truth) / 50_000), rel=0.02)
-
-
-def test_the_truth_of_a_population() -> None:
-    population = Population(np.array([[0.3, 0.1, 0.1, 0.0], [0.05, 0.05, 0.1, 0.3]]))
-    truth = population.truth()
-    assert population.labels.tolist() == [0, 0, 1, 1]
-    assert truth["accuracy"] == pytest.approx(0.8)
-    assert truth["recall 1"] == pytest.approx(0.8)
-    assert truth["confusion 0 1"] == pytest.approx(0.1)
-    assert truth["AUC"] == pytest.approx(0.1 * 0.3 + 0.1 * (0.6 + 0.1) + 0.2 * (0.8 + 0.1) + 0.6)
 
 
 # Bins -----------------------------------------------------------------------------------------------------------------
@@ -211,14 +186,6 @@ def test_a_bin_refines_the_predicted_label_whatever_the_probability_is() -> None
     X = np.array([[0.0], [1.0], [0.0], [1.0]])
     assert Bins(model, 10).places(X).tolist() == [4, 5, 4, 5]
     assert Bins(model, 4).places(np.array([[1.0]])).tolist() == [3]
-
-
-def test_bins_that_are_declared() -> None:
-    assert Bins.of(linear(0.0, 1.0), 4).labels().tolist() == [0, 0, 1, 1]
-    assert Bins.of(linear(0.0, 1.0), 2).are_labels
-    for wrong in (0, 1, 3, 102, 2.0, True):
-        with pytest.raises(ParameterError, match="bins must be"):
-            Bins.of(linear(0.0, 1.0), wrong)  # type: ignore[arg-type]  # one of them is no integer
 
 
 def test_more_than_two_classes_have_their_labels_as_bins() -> None:
@@ -253,16 +220,3 @@ def test_text_html_and_json_have_the_guarantee_and_every_figure() -> None:
     assert "pure differential privacy" in html
     assert list(found.lines())[:3] == ["accuracy", "balanced accuracy", "AUC"]
     assert "of 4 bins" in found.lines()["AUC"]
-
-
-def test_labels_alone_have_no_area() -> None:
-    found = score(440, 60, 90, 402, 8)
-    assert found.auc is None
-    assert "AUC" not in found.lines()
-    assert found.facts()["auc"] is None
-    assert score(*range(10), classes=3, records=45).auc is None
-
-
-def test_a_histogram_of_another_length_is_refused() -> None:
-    with pytest.raises(ParameterError, match="histogram must be"):
-        replace(score(440, 60, 90, 402, 8), histogram=(1, 2, 3))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from pcqr import (
@@ -18,25 +16,20 @@ from pcqr import (
     Guarantee,
     InfeasiblePlan,
     ParameterError,
-    PrivateClassifier,
     Schema,
     SeededEntropy,
-    SemiPrivateLearner,
-    SubsampleAggregate,
     SystemEntropy,
     WeakGuarantee,
     private_score,
 )
-from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.data.schema import Column
 from pcqr.errors import AccountExhausted
-from pcqr.hypotheses import DecisionTree, DecisionTrees, Stumps, Thresholds
+from pcqr.hypotheses import Thresholds
 from pcqr.models import PrivateScore, PublishedModel
-from pcqr.models.scoring import Bins, Scoring
+from pcqr.models.scoring import Scoring
 from pcqr.privacy.unit import USER
 from pcqr.release import Account
 
-SCHEMA = Schema((Column("age", bounds=(0, 99)), Column("job", "categorical", ("nurse", "cook"))))
 HYPOTHESIS = Thresholds().learn([40.0, 50.0], [0, 1])
 MODEL = PublishedModel(HYPOTHESIS, ("no", "yes"), Schema((Column("x"),)), Guarantee(1.0))
 X = np.array([[30.0], [30.0], [60.0], [60.0], [60.0]] * 200)
@@ -82,39 +75,6 @@ def test_records_whose_labels_are_all_others_are_refused_without_one_of_them() -
     assert account_free.has_spent is False
     labels = np.array(["zebra"] * 999 + ["no"])
     assert exactly(X, labels).histogram == (0, 1, 0, 0, 999)
-
-
-def test_tables_by_name_and_by_position_and_read_before() -> None:
-    tree = DecisionTree(Split(Predicate(0, 45.0), holds=Leaf(1), fails=Leaf(0)), len(SCHEMA.features))
-    model = PublishedModel(tree, ("no", "yes"), SCHEMA, Guarantee(1.0))
-    table = {"job": ["cook", "nurse"] * 500, "age": X[:, 0].tolist()}
-    expected = (200, 200, 200, 400, 0)
-    assert exactly(table, Y, model=model).histogram == expected
-    assert exactly(pd.DataFrame(table), pd.Series(Y), model=model).histogram == expected
-    assert exactly(SCHEMA.compact(table), Y, model=model).histogram == expected
-    assert exactly(SCHEMA.encode(table), Y, model=model).histogram == expected
-    other = Schema((Column("age"), Column("job", "categorical", ("cook", "nurse"))))
-    with pytest.raises(DataError, match="another schema"):
-        exactly(other.compact(table), Y, model=model)
-    with pytest.raises(DataError, match="also 'tall'"):
-        exactly(table | {"tall": [1] * 1_000}, Y, model=model)
-
-
-def test_an_estimator_that_has_published() -> None:
-    learner = SemiPrivateLearner(Stumps(cuts=[45.0]), epsilon=5.0, entropy=0).fit(X, (X[:, 0] > 45).astype(int))
-    assert exactly(X, (X[:, 0] > 45).astype(int), model=learner).accuracy.value == 1.0
-    release = SubsampleAggregate(epsilon=8.0, queries=5, teachers=99, entropy=0).fit(X, (X[:, 0] > 45).astype(int))
-    with pytest.raises(ParameterError, match="learner must be"):
-        private_score(release, X, Y, 1.0)
-
-
-def test_a_published_tree_has_an_auc() -> None:
-    asked = DecisionTrees(depth=1, predicates=(Predicate(0, 45.0),))
-    learner = PrivateClassifier(5.0, method="tree", trees=asked, classes=("no", "yes"), entropy=0).fit(X, Y)
-    score = exactly(X, Y, model=learner)
-    assert len(score.bin_labels) == 10
-    assert score.auc is not None
-    assert score.auc.value == pytest.approx(score.balanced_accuracy.value), "two leaves, two probabilities"
 
 
 def test_probabilities_are_binned(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,14 +176,6 @@ def test_what_is_refused_costs_nothing(
     assert not account.charges
 
 
-def test_the_fewest_records() -> None:
-    assert Scoring.of(MODEL, 0.05, None).guarantee(200, user_level=False).is_pure
-    with pytest.raises(InfeasiblePlan, match="n ≥ 200"):
-        Scoring.of(MODEL, 0.05, None).guarantee(199, user_level=False)
-    with pytest.raises(InfeasiblePlan):
-        Scoring.of(MODEL, 0.05, None).guarantee(0, user_level=True)
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 0.2, 50.0])  # mostly noise, as much noise as sampling, mostly sampling
 def test_what_is_expected_is_what_comes(epsilon: float) -> None:
     scoring, histogram = Scoring.of(MODEL, epsilon, None), (500, 100, 100, 300, 0)
@@ -261,11 +213,3 @@ def test_how_many_rows_there_are_is_in_no_output() -> None:
     score = exactly(X, Y, groups=np.arange(1_000) // 5)
     assert "1000" not in score.to_json()
     assert "1,000" not in f"{score!r}{score._repr_html_()}"
-
-
-def test_the_result_speaks_of_records_that_were_not_fitted_on() -> None:
-    score = private_score(MODEL, X, Y, 0.5, entropy=0)
-    assert "fitted on" in score.assumptions[0]
-    assert score.guarantee.assumptions == ()
-    assert replace(score, records=2_000).records == 2_000
-    assert Bins.of(MODEL, None).count == 2

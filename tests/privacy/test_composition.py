@@ -33,7 +33,6 @@ from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon, gaussian_del
 from pcqr.privacy.composition import Branch, Context, Sequence, Stage, account, account_for, parts_of
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.releases.classifier.plan import LARGEST_TERM, ComparisonStage, LinearStage
-from pcqr.releases.multiparty.plan import PartiesStage
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.subsample.plan import VoteStage
 
@@ -64,15 +63,6 @@ def pure(stage: DrawStage) -> float:
 # What stages are to an accountant -------------------------------------------------------------------------------------
 
 
-def test_a_sequence_is_all_of_its_parts_and_a_branch_is_one_of_its_options() -> None:
-    draw, quiet, loud, lead = (stage.event(CONTEXT) for stage in (DRAW, QUIET, LOUD, COMPARISON))
-    assert Sequence((DRAW, QUIET)).event(CONTEXT) == Composed((draw, quiet))
-    assert Branch((DRAW, QUIET)).event(CONTEXT) == OneOf((draw, quiet))
-    assert PILOTED.event(CONTEXT) == Composed((draw, quiet, loud, lead, OneOf((quiet, loud))))
-    nested = Branch((Sequence((DRAW, Branch((QUIET, LOUD)))), Sequence((LOUD, DRAW)), QUIET))
-    assert nested.event(CONTEXT) == OneOf((Composed((draw, OneOf((quiet, loud)))), Composed((loud, draw)), quiet))
-
-
 def test_a_draw_is_pure_with_a_loss_in_an_interval() -> None:
     """2η + 2λ, and 2η + 4λ long: λ is the error of a log-probability."""
     event = DRAW.event(CONTEXT)
@@ -94,44 +84,7 @@ def test_several_stages_are_at_least_two_and_nothing_else(kind: Any, stages: tup
     assert kind([DRAW, QUIET]) == kind((DRAW, QUIET)), "a list is copied"
 
 
-def test_the_stages_that_a_stage_is_made_of() -> None:
-    nested = Sequence((DRAW, Branch((QUIET, Sequence((OTHER, LOUD, COMPARISON))))))
-    assert list(nested.within()) == [DRAW, QUIET, OTHER, LOUD, COMPARISON]
-    assert parts_of(nested, DrawStage) == (DRAW, OTHER)
-    assert parts_of(nested, LinearStage) == (QUIET, LOUD)
-    assert parts_of(DRAW, DrawStage) == (DRAW,)
-    assert parts_of(nested, VoteStage) == ()
-
-
-def test_of_the_options_the_longest_is_a_run() -> None:
-    assert QUIET.effort == 800 > LOUD.effort == 450
-    assert list(PILOTED.longest()) == [DRAW, QUIET, LOUD, COMPARISON, QUIET]
-    both = Sequence((LOUD, LOUD))
-    assert list(Branch((QUIET, both)).longest()) == [LOUD, LOUD]
-    assert (both.effort, Branch((QUIET, both)).effort) == (900, 900)
-
-
-def test_work_is_that_of_all_parts() -> None:
-    assert Sequence((VOTE, DRAW)).work(N) == (*VOTE.work(N), *DRAW.work(N))
-    assert Branch((DRAW, QUIET)).work(N) == DRAW.work(N)
-
-
-def test_words_name_every_part() -> None:
-    assert Sequence((QUIET, DRAW)).words(CONTEXT) == f"{QUIET.words(CONTEXT)}; then {DRAW.words(CONTEXT)}"
-    assert Branch((QUIET, DRAW)).words(CONTEXT) == f"{QUIET.words(CONTEXT)} or {DRAW.words(CONTEXT)}"
-
-
 # The fold by hand -----------------------------------------------------------------------------------------------------
-
-
-def test_draws_alone_add_up() -> None:
-    stated = cost(Sequence((DRAW, OTHER, OTHER)))
-    assert stated.is_pure
-    assert stated.epsilon == pytest.approx(pure(DRAW) + 2 * pure(OTHER), rel=1e-9)
-    assert stated.epsilon >= pure(DRAW) + 2 * pure(OTHER)
-    assert cost(Branch((OTHER, DRAW))).epsilon == pure(DRAW)
-    mixed = Sequence((OTHER, Branch((DRAW, Sequence((OTHER, OTHER))))))
-    assert cost(mixed).epsilon == pytest.approx(pure(OTHER) + pure(DRAW), rel=1e-9)
 
 
 @pytest.mark.parametrize("eta", [0.01, 0.15, 0.5])
@@ -188,15 +141,6 @@ def test_a_draw_that_may_not_happen_is_a_pure_release() -> None:
         assert cost(stage).epsilon == pytest.approx(by_hand, rel=1e-9)
         assert cost(stage).epsilon > 1.001 * as_range
         assert cost(stage).delta == DELTA
-
-
-def test_every_option_pays_for_the_largest_part_of_each_kind() -> None:
-    """One option has the sums, another one the draws: whoever takes one of them is covered by both together."""
-    stage = Branch((Sequence((QUIET, OTHER)), Sequence((DRAW, DRAW)), LOUD))
-    shift = math.sqrt(LOUD.sums.squared_mu) * (1 + 1e-12)
-    most = max(QUIET.draws, LOUD.draws)
-    by_hand = fine_gaussian_epsilon(shift, DELTA, min(QUIET.scale, LOUD.scale), most, [2 * pure(DRAW)])
-    assert cost(stage).epsilon == pytest.approx(by_hand, rel=1e-9)
 
 
 def test_the_costliest_sums_are_those_of_the_most_steps_by_squared_noise() -> None:
@@ -295,19 +239,6 @@ def test_noisy_sums_beside_votes_are_refused() -> None:
             cost(stage)
 
 
-def test_a_stage_without_a_fold_is_refused() -> None:
-    parties = PartiesStage(30_561, 385, 2_000, 145, 0.023, 0.04426, 11, 1e8 / 3, 2**30, 3)
-    for stage in (parties, Sequence((DRAW, parties)), Branch((DRAW, parties))):
-        with pytest.raises(ParameterError, match="stage must be one whose events have a fold"):
-            cost(stage)
-
-
-def test_noisy_sums_need_a_delta() -> None:
-    for stage in (QUIET, Sequence((DRAW, QUIET)), Branch((DRAW, QUIET))):
-        with pytest.raises(ParameterError):
-            cost(stage, delta=0.0)
-
-
 def test_what_draws_assume_is_said_of_all() -> None:
     """That public points are public, say, which no other stage needs."""
     context = Context(Thresholds(), N, 1, public=300)
@@ -398,13 +329,6 @@ def test_neither_the_order_of_options_nor_of_stages_matters(parts: tuple[Stage, 
         assert len({each.delta for each in found}) == 1
         rhos = [each.rho or 0.0 for each in found]
         assert max(rhos) <= min(rhos) * (1 + 1e-11)
-
-
-@settings(max_examples=60, deadline=None)
-@given(leaf=leaves, count=st.integers(2, 4))
-def test_equal_options_of_one_stage_cost_what_it_costs_to_the_last_digit(leaf: Stage, count: int) -> None:
-    one, many = cost(leaf), cost(Branch((leaf,) * count))
-    assert (many.epsilon, many.delta, many.rho) == (one.epsilon, one.delta, one.rho)
 
 
 @settings(max_examples=80, deadline=None)

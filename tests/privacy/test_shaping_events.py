@@ -21,7 +21,7 @@ from pcqr.privacy.accounting import (
     compose,
 )
 from pcqr.privacy.accounting.gaussian import GAUSSIAN_OF_RANGE, fine_gaussian_epsilon, gaussian_delta
-from pcqr.privacy.composition import account_for, zcdp
+from pcqr.privacy.composition import account_for
 from pcqr.privacy.guarantee import Guarantee
 
 DELTA, SCALE = 1e-6, 2.0**30
@@ -40,19 +40,6 @@ def test_selections_add_to_the_square_of_the_shift() -> None:
     by_hand = fine_gaussian_epsilon(math.sqrt(squares), DELTA, SCALE, 1_000)
     assert cost(CUTS, SUMS).epsilon == pytest.approx(by_hand, rel=1e-9)
     assert cost(CUTS, SUMS).epsilon < compose([CUTS, SUMS], DELTA, accountant="Rényi").epsilon
-
-
-def test_alone_they_have_the_better_of_two_figures() -> None:
-    found = cost(CUTS)
-    assert found.epsilon == compose([CUTS], DELTA, accountant="Rényi").epsilon
-    assert found.epsilon < fine_gaussian_epsilon(math.sqrt(45) * GAUSSIAN_OF_RANGE * 0.01, DELTA, SCALE, 0)
-    assert any("45 of them exponential mechanisms" in step for step in found.steps)
-
-
-def test_without_a_delta_they_are_pure() -> None:
-    found = cost(CUTS, TREE, delta=0.0)
-    assert found.is_pure
-    assert found.epsilon == pytest.approx(0.75)
 
 
 def test_what_may_fail_is_taken_off_delta_and_its_epsilon_is_beside() -> None:
@@ -75,11 +62,6 @@ def test_a_draw_beside_predicates_may_have_an_interval_that_depends_on_them(firs
     if first is CUTS:
         shift = math.sqrt(4 / 20.0**2 + 45 * (GAUSSIAN_OF_RANGE * 0.01) ** 2)
         assert gaussian_delta(shift, after.epsilon, (), 0.3, is_adaptive=True) == pytest.approx(DELTA, rel=1e-3)
-
-
-def test_zcdp_is_that_of_the_parts() -> None:
-    assert zcdp(CUTS) == pytest.approx(45 * 0.01**2 / 8)
-    assert zcdp(NAMES) is None
 
 
 def test_an_option_must_not_make_predicates() -> None:

@@ -41,23 +41,6 @@ def test_of_several_ranges_the_longest_is_one_and_the_others_are_pure() -> None:
     assert stated.epsilon == pytest.approx(by_hand, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("others", "kinds"),
-    [
-        ((), ""),
-        ((PureEvent(0.1),), " beside 1 pure, in closed form"),
-        ((BoundedRangeEvent(0.1),), " beside one of bounded range, in closed form"),
-        ((PureEvent(0.1), BoundedRangeEvent(0.1)), " beside 1 pure and one of bounded range, in closed form"),
-        ((BoundedRangeEvent(0.1), BoundedRangeEvent(0.2)), " beside 1 pure and one of bounded range, in closed form"),
-    ],
-)
-def test_its_explanation_names_what_stands_beside(others: tuple[Event, ...], kinds: str) -> None:
-    steps = beside(*others).steps
-    releases = f"{4 + len(others)} mechanisms on the same records"
-    assert steps[0] == f"{releases}, the sums accounted as continuous noise{kinds}, and the distance from it in δ"
-    assert ("4 of them noisy sums" in steps[-1]) == bool(others)
-
-
 def test_on_a_coarse_grid_renyi_divergences_have_it_in() -> None:
     coarse = replace(SUMS, scale=100.0)
     by_itself, ranged, pure = (

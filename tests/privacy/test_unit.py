@@ -39,15 +39,6 @@ def test_a_unit_says_what_neighbours_differ_in() -> None:
     assert type(Unit.user(np.int64(5)).rows) is int  # type: ignore[arg-type]
 
 
-def test_a_unit_begins_a_sentence() -> None:
-    assert RECORD.any_one() == "any one private record"
-    assert RECORD.any_one(1000) == "any one of the 1,000 private records"
-    assert Unit.user(5).any_one() == "the rows (at most 5) of any one person"
-    assert Unit.user(5).any_one(1000) == "the rows (at most 5) of any one of the 1,000 persons"
-    assert USER.any_one() == "all rows of any one person"
-    assert USER.any_one(1000) == "all rows of any one of the 1,000 persons"
-
-
 def test_one_person_with_one_row_is_still_another_unit() -> None:
     """Neighbours are the same; nobody has checked yet that each row is another person."""
     check_proved(RECORD)

@@ -101,12 +101,6 @@ def test_noisy_sums_have_their_own() -> None:
     assert rho < stated.epsilon**2 / 10.0
 
 
-def test_a_comparison_is_one_sum() -> None:
-    """Of sensitivity 2M."""
-    stage = ComparisonStage(N, 2**20, 2.0**24, 0)
-    assert check_orders(stage) == pytest.approx(1.0 / (2.0 * 8.0**2), rel=1e-11)
-
-
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_a_tree_and_the_linear_classifier_beside_it_add_up(epsilon: float) -> None:
     draw, linear = beside_tree(plan_beside_tree(N, epsilon))
@@ -151,13 +145,6 @@ def test_every_part_counts_and_of_every_branch_the_costliest_option(stage: Stage
     assert OF_LINEAR < OF_DRAW
     assert rho_of(stage) == pytest.approx(expected, rel=1e-6)
     assert rho_of(stage) >= expected
-
-
-def test_pilots_their_comparison_and_the_costlier_option_add_up() -> None:
-    louder = replace(LINEAR, scale=LINEAR.scale / 2)
-    stage = Sequence((DRAW, LINEAR, LINEAR, COMPARISON, Branch((LINEAR, louder))))
-    rho = check_orders(stage)
-    assert rho == pytest.approx(OF_DRAW + 2 * OF_LINEAR + OF_COMPARISON + 4 * OF_LINEAR, rel=1e-6)
 
 
 def test_a_draw_in_an_option_keeps_its_interval() -> None:

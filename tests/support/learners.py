@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
+import warnings
 from collections.abc import Iterable
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Labels, Points
 from pcqr.hypotheses.cuts import midpoint_cuts
@@ -80,3 +85,28 @@ def wrong(hypothesis: Hypothesis, X: Points, y: Labels) -> int:
 
 def first_of_the_best(members: Iterable[Hypothesis], X: Points, y: Labels) -> Hypothesis:
     return min(members, key=lambda member: wrong(member, X, y))
+
+
+class Odd(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Says what its part has most of, and misbehaves on parts with a first record of positive first feature."""
+
+    def __init__(self, how: str = "raise") -> None:
+        self.how = how
+
+    def fit(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> Odd:
+        self.bad_, self.label_ = bool(X[0, 0] > 0), np.bincount(y).argmax()
+        if self.bad_ and self.how == "raise":
+            raise ValueError("a private value: 0.731")
+        if self.how == "warn":
+            warnings.warn("a private value: 0.731", stacklevel=1)
+        self.drawn_ = (np.random.random(3 if self.bad_ else 1)[-1], random.random()) if self.how == "draw" else None  # noqa: NPY002, S311
+        return self
+
+    def predict(self, X: NDArray[np.float64]) -> Any:
+        if self.how == "warn":
+            warnings.warn("a private value: 0.731", stacklevel=1)
+        if self.bad_ and self.how == "raise when asked":
+            raise ValueError("a private value: 0.731")
+        if self.drawn_ is not None:
+            return np.full(len(X), int(sum(self.drawn_) > 1.0))
+        return np.full(len(X), 7 if self.bad_ and self.how == "another label" else self.label_)

@@ -336,7 +336,7 @@ class Guarantee(Document):
         if self.epsilon > WEAK_EPSILON:
             found.append(
                 f"ε = {epsilon} is so large that in the worst case it protects nobody: seeing the outputs may change "
-                f"the odds about a {self.unit.kind} by a factor of e^{epsilon}."
+                f"the odds about a {self.unit.member} by a factor of e^{epsilon}."
             )
         whole_records = records is not None and self.delta * records >= 1.0
         if whole_records or self.delta >= WEAK_DELTA:

@@ -127,6 +127,11 @@ class Unit(Document):
         return self == other or (self.kind == other.kind == "user" and self.rows is None)
 
     @property
+    def member(self) -> str:
+        """What is one of them called?"""
+        return "person" if self.kind == "user" else "record"
+
+    @property
     def revealed(self) -> str:
         """What a δ that is too large might show of some units, in words."""
         return "all rows of some persons" if self.kind == "user" else "whole records"

@@ -147,16 +147,6 @@ def test_epsilon_at_a_delta(first: Conversations, second: Conversations, delta: 
     assert epsilon <= game.epsilon_at(0.0) + 1e-9
 
 
-def test_pure_loss_is_the_largest_log_ratio() -> None:
-    first = Conversations({((0, "a"),): 0.5, ((0, "b"),): 0.5, ((0, "c"),): 0.0}, 1, 0.0)
-    second = Conversations({((0, "a"),): 0.8, ((0, "b"),): 0.2}, 1, 0.0)
-    assert Game(first, second).epsilon_at(0.0) == pytest.approx(math.log(2.5))
-    assert Game(first, second).tell_tale(1.0) == ((0, "b"),)
-    never = Conversations({((0, "a"),): 1.0}, 1, 0.0)
-    assert Game(first, never).epsilon_at(0.0) == math.inf
-    assert Game(first, never).epsilon_at(0.4) == math.inf
-
-
 # --------------------------------------------------------------------------------------------------------------
 # A whole release: the walk through the shipped code against a law put together by hand
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.audit.exact import curve, epsilon_at, hockey_stick, largest_log_ratio
-from pcqr.audit.exact.events import smallest_epsilon
 
 HALF = {"heads": 0.5, "tails": 0.5}
 BIASED = {"heads": 0.75, "tails": 0.25}
@@ -36,15 +35,6 @@ def test_randomised_response_is_tight_at_its_own_epsilon(epsilon: float) -> None
     assert hockey_stick(p, q, 0.5 * epsilon) == pytest.approx(truth - math.exp(0.5 * epsilon) * (1 - truth))
 
 
-def test_an_outcome_that_only_one_side_has() -> None:
-    p, q = {"a": 0.9, "b": 0.1}, {"a": 1.0, "b": 0.0}
-    assert largest_log_ratio(p, q) == math.inf
-    assert epsilon_at(p, q, 0.05) == math.inf
-    assert epsilon_at(p, q, 0.1) == pytest.approx(0.0, abs=1e-11)
-    assert hockey_stick(p, q, 50.0) == pytest.approx(0.1)
-    assert hockey_stick(q, {"a": 1.0}, 0.0) == 0.0
-
-
 laws = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4).map(
     lambda weights: {i: weight / math.fsum(weights) for i, weight in enumerate(weights)}
 )
@@ -66,9 +56,3 @@ def test_epsilon_at_is_the_inverse(p: dict[int, float], q: dict[int, float], del
         (just_below,) = curve(p, q, [epsilon - 1e-6])
         assert just_below > delta
     assert epsilon <= epsilon_at(p, q, 0.0) + 1e-9
-
-
-def test_the_search_for_epsilon_starts_where_it_is_told_to() -> None:
-    assert smallest_epsilon(lambda epsilon: 1.0 - epsilon, 0.25) == pytest.approx(0.75, abs=1e-11)
-    assert smallest_epsilon(lambda epsilon: 1.0 - epsilon, 0.25, least=0.8) == 0.8
-    assert smallest_epsilon(lambda _: 0.5, 0.25) == math.inf

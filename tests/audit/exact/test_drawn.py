@@ -33,11 +33,11 @@ from pcqr.audit.exact.cases.tables import Pairs, Table, replacing_the_last
 from pcqr.audit.exact.drawn import DrawnCase, DrawnGame, Path
 from pcqr.audit.exact.events import NoiseLaw
 from pcqr.privacy.accounting import BoundedRangeEvent, Composed
-from pcqr.privacy.composition import account, account_for, parts_of
-from pcqr.privacy.entropy import Entropy, SeededEntropy
+from pcqr.privacy.composition import account_for, parts_of
+from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.privacy.noise import discrete_gaussians, discrete_laplace, weighted_choice
-from pcqr.releases.classifier.plan import ComparisonStage, LinearStage
+from pcqr.releases.classifier.plan import LinearStage
 from pcqr.releases.protocol.stages import DrawStage
 
 BESIDE_TREE = stacked(records=4, multiplier=2.0, tree=0.5)
@@ -239,7 +239,6 @@ def game_with(case: DrawnCase, pair: tuple[Table, Table]) -> DrawnGame:
 # --------------------------------------------------------------------------------------------------------------
 # Pilots
 
-PILOTED = piloted(2, (0.25, 1.0, 1.0, 0.5))
 TWO = agreeing(2)
 AT_ONE_PLACE = [Table(((1.0, 0), (1.0, 1))), Table(((1.0, 1), (1.0, 1))), Table(((0.0, 0), (1.0, 0)))]
 
@@ -391,24 +390,6 @@ def test_a_length_or_a_scale_that_depends_on_records_is_infinite() -> None:
 def test_what_is_not_followed_is_refused(run: Callable[[Any, Entropy], str], walked: int, why: str) -> None:
     with pytest.raises(Unverifiable, match=why):
         case_of(run, walked, farthest=3).law(APART)
-
-
-def test_the_mechanisms_run_on_real_noise_as_well() -> None:
-    shown = {BESIDE_TREE(APART, SeededEntropy(seed)).split(" and ")[0] for seed in range(30)}
-    assert len(shown) == 4
-    options = {option_of(Path((), (PILOTED(TWO[0][0], SeededEntropy(seed)),))) for seed in range(30)}
-    assert options == {0, 1}
-
-
-def test_stages_of_pilots_are_what_their_words_say() -> None:
-    """The claims are those of the stages: noise in multiples of the sensitivity, and the dearer option."""
-    published = piloted(2, (0.5, 1.0, 1.0, 0.25), tree=0.5)
-    pilots_and_options = parts_of(published.stage, LinearStage)
-    (comparison,) = parts_of(published.stage, ComparisonStage)
-    assert [part.scale / part.sensitivity for part in pilots_and_options] == [0.5, 0.5, 1.0, 0.25]
-    assert comparison.sums.noise_multiplier == 1.0
-    cheaper = piloted(2, (0.5, 1.0, 1.0, 1.0), tree=0.5)
-    assert account(cheaper.stage, context_of(cheaper.stage), 0.01).epsilon < published.claimed(0.01).epsilon
 
 
 def test_counts_at_leaves_attain_their_claim() -> None:

@@ -25,7 +25,7 @@ from pcqr.audit.exact.cases.mechanisms import (
 )
 from pcqr.audit.exact.cases.peers import noisy_max_case
 from pcqr.audit.exact.cases.publication import PUBLIC, sspp_case, unv_priv_cl_case
-from pcqr.audit.exact.cases.tables import Pairs, Table, all_neighbours, replacing_the_last
+from pcqr.audit.exact.cases.tables import Pairs, Table, replacing_the_last
 from pcqr.audit.exact.tape import OneOrder
 from pcqr.audit.exact.verify import ORDERS
 from pcqr.errors import ParameterError
@@ -33,7 +33,7 @@ from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.cuts import group_counts, log_weights
 from pcqr.hypotheses.thresholds import Threshold, Thresholds
 from pcqr.mechanisms.noisy_max import ExponentialMax
-from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, RunningSparseVector, SparseVector
+from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, SparseVector
 from pcqr.mechanisms.stability import StabilityTest
 from pcqr.privacy.accounting import BoundedRangeEvent, PureEvent, Repeated
 from pcqr.privacy.composition import Context, account
@@ -95,19 +95,6 @@ def test_the_worst_pair_is_reported() -> None:
     assert len(impossible.curve) > 1
 
 
-def test_inputs_need_not_be_hashable() -> None:
-    def shown(given: list[int], entropy: Entropy) -> bool:
-        return bool(entropy.below(10, 1)[0] < given[0])
-
-    found = verify(Case.once("", Guarantee(1.0), [([4], [5])], shown))
-    assert found.epsilon == pytest.approx(math.log(5 / 4))
-
-
-def test_a_case_needs_neighbours() -> None:
-    with pytest.raises(ParameterError, match="neighbours"):
-        verify(Case.once("", Guarantee(1.0), [], coin))
-
-
 def test_an_event_is_a_claim_too() -> None:
     """Randomised response attains what ε-DP allows at every order. Less is refuted, whatever (ε, δ) is claimed."""
     epsilon = math.log(3)
@@ -130,15 +117,6 @@ def test_an_impossible_outcome_has_an_infinite_divergence() -> None:
     found = verify(Case.once("", Guarantee(1.0, 0.9), [(0, 1)], shown, PureEvent(1.0)))
     assert [each.exact for each in found.divergences] == [math.inf] * len(ORDERS)
     assert not found.passed
-
-
-def test_tables_and_their_neighbours() -> None:
-    assert str(Table(((1.0, 0), (0.5, 1), (1.0, 0)))) == "{(1, 0)×2, (0.5, 1)}"
-    universe = ((0.0, 0), (0.0, 1), (1.0, 0))
-    pairs = {frozenset(pair) for pair in all_neighbours(2, universe)}
-    assert all(len(pair) == 2 for pair in pairs)
-    assert len(pairs) == 9  # of the 15 pairs of the 6 tables, 6 share no record
-    assert len(replacing_the_last(((0.0, 0),), universe)) == 3
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -169,8 +147,13 @@ def test_half_of_epsilon_or_of_delta_of_a_stability_test_is_refuted() -> None:
 class OneMore(OneSidedSparseVector):
     """The printed loop `c ≤ T`."""
 
-    def start(self, entropy: Entropy) -> RunningSparseVector:
-        return RunningSparseVector(OneSidedSparseVector(40, 2.0, 4.0, self.unstable + 1), entropy)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "unstable", self.unstable + 1)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return RIGHT.guarantee
 
 
 class LessNoise(OneSidedSparseVector):

@@ -54,11 +54,6 @@ def test_weighted_choices_of_a_sampler() -> None:
     )
 
 
-def test_an_impossible_option_is_not_taken() -> None:
-    law = law_of(lambda entropy: noise.weighted_choice(np.array([0.0, -np.inf, 0.0]), entropy))
-    assert law == {0: 0.5, 2: 0.5}
-
-
 def test_raw_bits_and_runs_without_end_are_refused() -> None:
     def until_heads(entropy: Entropy) -> int:
         while not entropy.below(2, 1)[0]:
@@ -172,11 +167,6 @@ def test_draws_in_bulk_have_the_law_of_single_ones(name: str) -> None:
         assert law[first, second] == pytest.approx(single[first] * single[second], rel=1e-12)
     with pytest.raises(ParameterError, match="scale"):
         law_of(lambda entropy: many(-1.0, entropy)[0] > 1)
-
-
-def test_noise_is_no_key() -> None:
-    with pytest.raises(TypeError):
-        law_of(lambda entropy: {laplace(entropy): 1}[0])
 
 
 def _is_large(scale: float, entropy: Entropy) -> bool:

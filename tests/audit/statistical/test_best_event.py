@@ -26,11 +26,6 @@ def test_an_event_counts_on_the_side_where_it_is_likelier_first() -> None:
     assert Event(frozenset({"unseen"}), False).hits(first, second) == (0, 0)
 
 
-def test_its_text_is_short() -> None:
-    assert str(Event(frozenset("ab"), False)) == "a or b"
-    assert str(Event(frozenset("abcd"), False)) == "a or b and 2 more"
-
-
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=5), st.sampled_from([0.0, 0.1]))
 def test_with_many_runs_no_set_of_outcomes_does_better(counts: list[tuple[int, int]], delta: float) -> None:
     """Against all subsets, in both directions."""

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from support.committees import Parts, assert_same_votes, by_loop, kept_and_read, partition, queries, tables
 from support.learners import slowly_learned
 
-from pcqr.data.records import Encoded, InMemory
-from pcqr.data.schema import Column, Schema
+from pcqr.data.records import InMemory
 from pcqr.errors import DataError
 from pcqr.hypotheses import Intervals, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.base import HypothesisClass
@@ -80,36 +79,6 @@ def test_another_record_changes_one_vote_at_most(
     assert (np.abs(after - before).sum(axis=1) <= 2).all(), "one vote, from one label to the other"
 
 
-def test_an_encoded_table_is_taught_as_its_matrix() -> None:
-    rng = np.random.default_rng(0)
-    schema = Schema((Column("age", bounds=(18, 90), missing=True), Column("job", "categorical", ["nurse", "cook"])))
-    table = {"age": rng.integers(10, 99, 300), "job": rng.choice(["nurse", "cook"], 300)}
-    y = ((table["age"] > 50) ^ (rng.random(300) < 0.1)).astype(np.int8)
-    encoded = Encoded(schema.compact(table), y)
-    dense = encoded.gathered()
-    for hypotheses in (Stumps(), Stumps([0.5, 30.0, 50.0])):
-        parts = partition(300, 20, seed=1)
-        committee = trained(hypotheses, encoded, parts)
-        assert_same_votes(committee, by_loop(hypotheses, dense, parts), dense.X)
-
-
-def test_a_switch_counts_where_x_is_above_it() -> None:
-    columns = np.array([0, 0, 0, 2], dtype=np.int64)
-    switches = np.array([[1.0, 2.0], [-math.inf, 1.0], [math.inf, math.inf], [5.0, math.inf]])
-    committee = Borders.of(columns, switches, 3)
-    X = np.array([[1.0, 9.0, 5.0], [1.5, 9.0, 5.0], [2.0, 9.0, 5.5], [2.5, 9.0, 0.0]])
-    assert committee.counts(X)[:, 1].tolist() == [1, 1, 2, 0]
-    assert committee.counts(X).sum(axis=1).tolist() == [4] * 4
-    assert committee.borders.tolist() == [1.0, 2.0, 5.0]
-
-
-def test_constants_need_no_border() -> None:
-    committee = Borders.of(np.zeros(3, dtype=np.int64), np.array([[-math.inf], [math.inf], [-math.inf]]), 1)
-    assert committee.borders.size == 0
-    assert committee.counts(np.array([[0.0]])).tolist() == [[1, 2]]
-    assert kept_and_read(committee).counts(np.array([[0.0]])).tolist() == [[1, 2]]
-
-
 def arrays() -> dict[str, NDArray[Any]]:
     """Five teachers: borders 1.25, 2.25 and 3.25 in column 0, 777.5 in column 3."""
     columns = np.array([0, 0, 0, 3, 3], dtype=np.int64)
@@ -162,19 +131,6 @@ def test_arrays_that_no_committee_gave_are_refused_without_a_word_about_them(dam
     with pytest.raises(DataError) as caught:
         committee_from_arrays(arrays() | DAMAGES[damage])
     assert not any(character.isdigit() for character in str(caught.value))
-
-
-@pytest.mark.parametrize("name", sorted(arrays()))
-def test_no_array_may_be_missing(name: str) -> None:
-    left = {other: array for other, array in arrays().items() if other != name}
-    with pytest.raises(DataError, match="those of a committee"):
-        committee_from_arrays(left)
-
-
-@pytest.mark.parametrize("columns", [1, 3, 5])
-def test_a_table_of_another_width_is_refused_before_it_is_read(columns: int) -> None:
-    with pytest.raises(DataError, match=f"4 column.*received {columns} columns"):
-        committee_from_arrays(arrays()).counts(np.zeros((2, columns)))
 
 
 def test_borders_at_both_ends_of_the_numbers_are_read_again() -> None:

@@ -29,19 +29,6 @@ def test_the_votes_are_those_of_rectangles_that_learn_one_by_one(case: tuple[InM
     assert_same_votes(kept_and_read(committee), members, queries(records.X))
 
 
-def test_many_records_in_many_groups() -> None:
-    class FewRows(InMemory):
-        point_rows = 64
-
-    rng = np.random.default_rng(5)
-    X = rng.integers(0, 12, size=(600, 2)) / 4.0
-    y = ((np.abs(X - 1.5) < 1).all(axis=1) ^ (rng.random(600) < 0.2)).astype(np.int8)
-    records = FewRows(X, y)
-    for count in (1, 7, 150, 600):
-        parts = partition(600, count, seed=count)
-        assert_same_votes(trained(Rectangles(), records, parts), by_loop(Rectangles(), records, parts), queries(X[:60]))
-
-
 @given(tables(2), st.data())
 @settings(max_examples=50)
 def test_another_record_changes_one_vote_at_most(case: tuple[InMemory, Parts], data: st.DataObject) -> None:
@@ -90,16 +77,6 @@ def arrays() -> dict[str, NDArray[Any]]:
     return {"kind": np.array("boxes"), "edges": edges}
 
 
-def test_left_and_bottom_edges_are_outside_right_and_top_ones_inside() -> None:
-    X = np.array([[0.25, 0.0], [1.25, 2.5], [1.0, -3.5], [1.25, 2.75], [1.5, 0.0], [9.0, 777.5], [9.0, 778.0]])
-    assert committee_from_arrays(arrays()).counts(X)[:, 1].tolist() == [0, 1, 0, 0, 0, 0, 1]
-
-
-def test_points_of_another_width_are_refused() -> None:
-    with pytest.raises(DataError, match="2 column"):
-        committee_from_arrays(arrays()).counts(np.ones((1, 1)))
-
-
 DAMAGES: dict[str, NDArray[Any]] = {
     "no boxes": np.zeros((0, 4)),
     "three edges": np.zeros((2, 3)),
@@ -114,9 +91,3 @@ def test_arrays_that_no_committee_gave_are_refused_without_a_word_about_them(dam
     with pytest.raises(DataError) as caught:
         committee_from_arrays(arrays() | {"edges": DAMAGES[damage]})
     assert not any(character.isdigit() for character in str(caught.value))
-
-
-@pytest.mark.parametrize("name", sorted(arrays()))
-def test_no_array_may_be_missing(name: str) -> None:
-    with pytest.raises(DataError, match="those of a committee"):
-        committee_from_arrays({other: array for other, array in arrays().items() if other != name})

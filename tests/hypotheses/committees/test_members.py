@@ -18,11 +18,6 @@ X = np.array([[0.0], [1.0], [2.0], [3.0]])
 MEMBERS = Members([Threshold(0.5), Threshold(1.5, up=False), Interval(0.5, 2.5), Constant(2)], 3)
 
 
-def test_each_has_one_vote() -> None:
-    assert MEMBERS.size == 4
-    assert MEMBERS.counts(X).tolist() == [[2, 1, 1], [0, 3, 1], [1, 2, 1], [2, 1, 1]]
-
-
 def test_documents_of_all_members_are_kept() -> None:
     assert_same_votes(kept_and_read(MEMBERS), MEMBERS, X)
     again = kept_and_read(MEMBERS)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from support.committees import NUMBERS, Parts, assert_same_votes, by_loop, kept_and_read, partition, queries, tables
 
 from pcqr.data.records import InMemory
 from pcqr.errors import DataError
-from pcqr.hypotheses import Halfspaces, Hypothesis, halfspaces
-from pcqr.hypotheses.committees import Members, committee_from_arrays, trained
-from pcqr.hypotheses.halfspaces import LINE, Constant, Sides
+from pcqr.hypotheses import Halfspaces, halfspaces
+from pcqr.hypotheses.committees import committee_from_arrays, trained
+from pcqr.hypotheses.halfspaces import LINE, Sides
 
 
 @given(tables(2))
@@ -72,37 +72,10 @@ def test_a_teacher_that_fails_casts_a_fixed_vote(monkeypatch: pytest.MonkeyPatch
     assert committee.counts(np.array([[4.0, 5.0]])).tolist() == [[1, 4]]
 
 
-class Contrary(Halfspaces):
-    """A class with a learner of its own."""
-
-    def learn(self, X: ArrayLike, y: ArrayLike) -> Hypothesis:  # noqa: ARG002
-        return Constant(0)
-
-
-def test_a_learner_of_its_own_is_asked_teacher_by_teacher() -> None:
-    committee = trained(Contrary(), InMemory(np.ones((2, 2)), [1, 1]), partition(2, 2, seed=0))
-    assert isinstance(committee, Members)
-    assert committee.counts(np.ones((1, 2))).tolist() == [[2, 0]]
-
-
 def arrays() -> dict[str, NDArray[Any]]:
     """Two lines and two constants."""
     lines = np.array([[0.0, 0.0, 1.25, 0.0], [777.5, 2.0, 777.5, 1.0], [0.0] * 4, [0.0] * 4])
     return {"kind": np.array("sides"), "lines": lines, "constants": np.array([LINE, LINE, 0, 1])}
-
-
-def test_on_a_line_those_ahead_of_the_tail_get_label_0() -> None:
-    """The first line runs to the right, the second one downwards: 1 above, and 1 to the right."""
-    X = np.array(
-        [[5.0, 1.0], [5.0, -1.0], [0.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [800.0, -1.0], [777.5, 2.5], [777.5, 1.5]]
-    )
-    assert committee_from_arrays(arrays()).counts(X)[:, 1].tolist() == [2, 1, 2, 2, 1, 2, 3, 2]
-    assert committee_from_arrays(arrays()).counts(X).sum(axis=1).tolist() == [4] * 8
-
-
-def test_points_of_another_width_are_refused() -> None:
-    with pytest.raises(DataError, match="2 column"):
-        committee_from_arrays(arrays()).counts(np.ones((1, 1)))
 
 
 DAMAGES: dict[str, dict[str, NDArray[Any]]] = {
@@ -124,9 +97,3 @@ def test_arrays_that_no_committee_gave_are_refused_without_a_word_about_them(dam
     with pytest.raises(DataError) as caught:
         committee_from_arrays(arrays() | DAMAGES[damage])
     assert not any(character.isdigit() for character in str(caught.value))
-
-
-@pytest.mark.parametrize("name", sorted(arrays()))
-def test_no_array_may_be_missing(name: str) -> None:
-    with pytest.raises(DataError, match="those of a committee"):
-        committee_from_arrays({other: array for other, array in arrays().items() if other != name})

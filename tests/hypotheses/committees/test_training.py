@@ -91,19 +91,6 @@ def test_labels_that_do_not_exist_make_only_those_teachers_fail_that_see_them(hy
         assert_same_votes(trained(hypotheses, records, parts), by_loop(hypotheses, records, parts), queries(X))
 
 
-@pytest.mark.parametrize("labels", [[False, True], [0.0, 1.0], np.array([1, 0], dtype=np.uint64)], ids=str)
-def test_labels_of_another_type_are_labels(labels: Any) -> None:
-    records = RECORDS.relabelled(Strange(labels))
-    committee = trained(Intervals(), records, PARTS)
-    assert isinstance(committee, Borders)
-    assert_same_votes(committee, by_loop(Intervals(), records, PARTS), queries(X))
-
-
-def test_records_of_another_width_are_for_each_teacher_to_refuse() -> None:
-    wide = InMemory(np.column_stack((X, X)), RECORDS.y)
-    assert trained(Thresholds(), wide, PARTS).counts(wide.X[:1]).tolist() == [[9, 0]]
-
-
 def groups_of(sizes: list[int], rows: int) -> Iterator[list[int]]:
     parts = [np.arange(size) for size in sizes]
     return ([part.size for part in group] for group in groups(parts, rows))

@@ -12,13 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from support.committees import Parts, assert_same_votes, by_loop, kept_and_read, partition, queries, tables
 
 from pcqr.data.records import InMemory
-from pcqr.errors import DataError, ParameterError
+from pcqr.errors import DataError
 from pcqr.hypotheses import LogisticTeachers, TreeTeachers
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees import committee_from_arrays, trained
@@ -130,14 +127,6 @@ def test_columns_are_sorted(values: list[float]) -> None:
     assert order.tolist() == np.argsort(column, kind="stable").tolist()
 
 
-@pytest.mark.parametrize("count", [127, 128, 129, 256, 300, 1_000])
-def test_columns_longer_than_a_run_are_sorted(count: int) -> None:
-    column = np.random.default_rng(count).integers(0, count // 3, count).astype(np.float64)
-    order, spare = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    _sort(column, order, spare, count)
-    assert order.tolist() == np.argsort(column, kind="stable").tolist()
-
-
 # Logistic regressions -------------------------------------------------------------------------------------------------
 
 
@@ -163,38 +152,6 @@ def test_a_regression_is_a_minimum(labels: int, penalty: float) -> None:
     assert (weights[:, ~used] == 0).all()
 
 
-@pytest.mark.parametrize("labels", [2, 4])
-def test_votes_are_scikit_learns_but_for_a_few_near_the_border(labels: int) -> None:
-    X, y = mixed(3_000, labels)
-    parts = partition(3_000, 30, 0)
-    loop = [make_pipeline(StandardScaler(), LogisticRegression()).fit(X[part], y[part]) for part in parts]
-    votes = np.stack([teacher.predict(X) for teacher in loop])
-    expected = np.stack([(votes == label).sum(axis=0) for label in range(labels)], axis=1)
-    counts = trained(LogisticTeachers(labels=labels), InMemory(X, y, labels), parts).counts(X)
-    assert np.abs(counts - expected).sum() / 2 < 0.01 * votes.size
-
-
-def test_labels_that_a_part_has_not_are_never_said() -> None:
-    X, y = mixed(200, 2)
-    teacher = LogisticTeachers(labels=5).learn(X, np.where(y == 1, 4, 2))
-    assert set(teacher.predict(100.0 * X).tolist()) == {2, 4}
-    alone = LogisticTeachers(labels=2).learn(X, y).predict(X)
-    assert (teacher.predict(X) == np.where(alone == 1, 4, 2)).all()
-
-
-@pytest.mark.parametrize("hypotheses", [LogisticTeachers(labels=3), TreeTeachers(labels=3)])
-def test_a_part_of_one_label_says_it(hypotheses: HypothesisClass) -> None:
-    X, _ = mixed(20, 3)
-    assert hypotheses.learn(X, np.full(20, 2)).predict(X).tolist() == [2] * 20
-    assert LogisticTeachers().learn(X, np.zeros(20)).predict(X).tolist() == [0] * 20
-
-
-def test_scores_that_overflow_are_still_one_vote() -> None:
-    huge = np.finfo(np.float64).max
-    committee = Planes(np.array([[[1.0, 1.0]], [[9.0, -9.0]]]), np.zeros((2, 1)))
-    assert committee.counts(np.array([[huge, huge], [-huge, -huge]])).sum(axis=1).tolist() == [2, 2]
-
-
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -212,20 +169,6 @@ def test_arrays_that_no_committee_gave_are_refused(spoil: dict[str, Any]) -> Non
     assert committee_from_arrays(arrays).counts(np.zeros((1, 2))).tolist() == [[3, 0]]
     with pytest.raises(DataError, match="arrays"):
         committee_from_arrays(arrays | spoil)
-
-
-@pytest.mark.parametrize(
-    ("make", "parameters"),
-    [
-        (LogisticTeachers, {"penalty": 0.0}),
-        (TreeTeachers, {"depth": 9}),
-        (TreeTeachers, {"depth": 0}),
-        (TreeTeachers, {"labels": 200}),
-    ],
-)
-def test_numbers_outside_their_range_are_refused(make: Any, parameters: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError):
-        make(**parameters)
 
 
 def test_a_side_of_one_record_has_its_whole_weight() -> None:

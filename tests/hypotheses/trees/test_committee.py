@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from support.committees import NUMBERS, Parts, assert_same_votes, by_loop, kept_and_read, partition, queries, tables
 
-from pcqr.data.records import Encoded, InMemory
-from pcqr.data.schema import Column, Schema
+from pcqr.data.records import InMemory
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.committees import Members, committee_from_arrays, trained
@@ -58,16 +57,6 @@ def test_the_votes_are_those_of_trees_that_learn_one_by_one(depth: int, data: st
     assert isinstance(committee, TreeCommittee)
     assert_same_votes(committee, members, queries(records.X))
     assert_same_votes(kept_and_read(committee), members, queries(records.X))
-
-
-@given(cases(4, None))
-@settings(max_examples=15)
-def test_deeper_trees_are_the_same_too(case: Case) -> None:
-    hypotheses, (records, parts) = case
-    for each in (hypotheses, replace(hypotheses, predicates=None)):
-        committee = trained(each, records, parts)
-        assert isinstance(committee, TreeCommittee)
-        assert_same_votes(committee, by_loop(each, records, parts), queries(records.X))
 
 
 @pytest.mark.usefixtures("never_alone")
@@ -133,20 +122,6 @@ def test_parts_that_the_learner_refuses_cast_the_fixed_vote() -> None:
     assert_same_votes(committee, by_loop(hypotheses, records, parts), X[:3])
 
 
-def test_tables_too_narrow_for_the_questions_give_the_fixed_vote() -> None:
-    hypotheses, records = binary(4, depth=2), InMemory(np.ones((12, 2)), np.ones(12))
-    parts = partition(12, 3, seed=0)
-    committee = trained(hypotheses, records, parts)
-    assert committee.counts(records.X[:1]).tolist() == [[3, 0]]
-    assert_same_votes(committee, by_loop(hypotheses, records, parts), records.X)
-
-
-def test_points_of_another_width_are_refused() -> None:
-    hypotheses, records = binary(2, depth=1), InMemory(np.ones((4, 2)), np.ones(4))
-    with pytest.raises(DataError, match="2 column"):
-        trained(hypotheses, records, partition(4, 2, seed=0)).counts(np.ones((1, 1)))
-
-
 class Contrary(DecisionTrees):
     """A class with a learner of its own."""
 
@@ -162,18 +137,6 @@ def test_a_learner_of_its_own_is_asked_teacher_by_teacher() -> None:
     assert committee.counts(np.array([[0.0]])).tolist() == [[0, 3]]
 
 
-def test_an_encoded_table_is_taught_as_its_matrix() -> None:
-    rng = np.random.default_rng(0)
-    schema = Schema((Column("age", bounds=(18, 90), missing=True), Column("job", "categorical", ["nurse", "cook"])))
-    table = {"age": rng.integers(10, 99, 300), "job": rng.choice(["nurse", "cook"], 300)}
-    y = ((table["age"] > 50) ^ (rng.random(300) < 0.1)).astype(np.int8)
-    encoded = Encoded(schema.compact(table), y)
-    dense, parts = encoded.gathered(), partition(300, 20, seed=1)
-    for depth in (1, 2):
-        hypotheses = DecisionTrees(depth=depth).prepared(None, schema)
-        assert_same_votes(trained(hypotheses, encoded, parts), by_loop(hypotheses, dense, parts), dense.X)
-
-
 def arrays() -> dict[str, NDArray[Any]]:
     """Two trees of depth 2 on two columns, with three labels."""
     return {
@@ -184,22 +147,6 @@ def arrays() -> dict[str, NDArray[Any]]:
         "cuts": np.array([[0.25, 777.5, -3.5], [1.5, 0.5, 2.5]]),
         "leaves": np.array([[0, 1, 2, 0], [2, 2, 1, 0]]),
     }
-
-
-def test_a_question_fails_at_its_cut_and_holds_above_it() -> None:
-    committee = committee_from_arrays(arrays())
-    assert committee.counts(np.array([[0.25, 777.5], [0.25, 778.0], [0.5, 1.5]])).tolist() == [
-        [1, 1, 0],
-        [0, 2, 0],
-        [1, 0, 1],
-    ]
-
-
-def test_arrays_in_another_order_of_memory_are_read_too() -> None:
-    turned = {name: array.copy(order="F") for name, array in arrays().items()}
-    asked = np.array([[0.25, 778.0]])
-    assert committee_from_arrays(turned).counts(asked).tolist() == [[0, 2, 0]]
-    assert committee_from_arrays(arrays()).counts(np.asfortranarray(asked)).tolist() == [[0, 2, 0]]
 
 
 DAMAGES: dict[str, dict[str, NDArray[Any]]] = {
@@ -243,9 +190,3 @@ def test_arrays_that_no_committee_gave_are_refused_without_a_word_about_them(dam
     with pytest.raises(DataError) as caught:
         committee_from_arrays(arrays() | DAMAGES[damage])
     assert not any(character.isdigit() for character in str(caught.value))
-
-
-@pytest.mark.parametrize("name", sorted(arrays()))
-def test_no_array_may_be_missing(name: str) -> None:
-    with pytest.raises(DataError, match="those of a committee"):
-        committee_from_arrays({other: array for other, array in arrays().items() if other != name})

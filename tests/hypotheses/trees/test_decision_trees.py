@@ -18,13 +18,11 @@ from support import brute_force_law, sampler_law, sampler_outcomes
 from support.releases import Forbidden
 
 from pcqr.data.records import GroupedRecords, InMemory, Records, counting
-from pcqr.data.records.predicates import Leaf
 from pcqr.data.records.user_level import Weighted
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.trees import Predicate
-from pcqr.hypotheses.trees.tree import DecisionTree
-from pcqr.privacy.entropy import SeededEntropy, SystemEntropy
+from pcqr.privacy.entropy import SeededEntropy
 from pcqr.privacy.noise import Chooser
 
 BoolArray = NDArray[np.bool_]
@@ -134,22 +132,6 @@ def test_no_neighbour_is_further_than_two_eta() -> None:
     assert max(ratios) > eta
 
 
-def test_draw_reports_the_probability_of_what_it_drew() -> None:
-    hypotheses = binary(2, 1, 3)
-    X, y = [(0.0, 1.0), (1.0, 1.0), (1.0, 0.0)], [0, 2, 1]
-    paths = dict(sampler_outcomes(hypotheses, X, y, 0.9))
-    for seed in range(10):
-        drawn = hypotheses.draw(X, y, 0.9, entropy=seed)
-        assert drawn.log_probability == pytest.approx(paths[drawn.hypothesis], abs=1e-12)
-
-
-def test_a_draw_from_the_operating_system() -> None:
-    X, y = random_table(3, 2, 40, seed=2)
-    drawn = binary(3).sample(X, y, 1.0, entropy=SystemEntropy())
-    assert isinstance(drawn, DecisionTree)
-    assert set(drawn.predict(X)) <= {0, 1}
-
-
 @pytest.mark.parametrize("eta", [1e3, 1e13])
 def test_a_cold_draw_is_a_best_tree(eta: float) -> None:
     hypotheses = binary(4, 3)
@@ -230,13 +212,6 @@ def test_learning_makes_the_fewest_mistakes(size: tuple[int, int, int], seed: in
     assert hypotheses.learn(X[order], np.array(y)[order]) == learned
 
 
-def test_learning_without_declared_predicates_takes_them_from_the_points() -> None:
-    X = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    learned = DecisionTrees(depth=2).learn(X, [0, 1, 1, 0, 0])
-    assert learned.predict(X).tolist() == [0, 1, 1, 0, 0]
-    assert DecisionTrees().learn([[3.0], [3.0], [3.0]], [1, 0, 1]) == DecisionTree(Leaf(1), 1)
-
-
 # Public points and limits ---------------------------------------------------------------------------------------------
 
 
@@ -258,14 +233,6 @@ def test_public_points_fix_the_class_and_private_ones_never_do() -> None:
     assert DecisionTrees(depth=2).sample(X, y, 1.0, public=public, entropy=5) == fixed.sample(X, y, 1.0, entropy=5)
 
 
-def test_one_class_only_and_one_record() -> None:
-    X, y = random_table(2, 2, 20, seed=0)
-    tree = binary(2, 2).sample(X, [1] * 20, 50.0, entropy=0)
-    assert (tree.predict(X) == 1).all()
-    assert binary(1, 6).sample([[1.0]], [0], 0.0, entropy=0).predict([[1.0]]).shape == (1,)
-    assert len(y) == 20
-
-
 @pytest.mark.parametrize(
     ("parameters", "name"),
     [
@@ -280,15 +247,6 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], name: s
         DecisionTrees(**parameters)
 
 
-def test_columns_that_the_predicates_ask_about_must_be_there() -> None:
-    hypotheses = binary(3, 1)
-    for use in (hypotheses.count, hypotheses.learn, lambda X, y: hypotheses.sample(X, y, 1.0, entropy=Forbidden())):
-        with pytest.raises(DataError, match="3 columns"):
-            use([[1.0, 0.0]], [1])
-    with pytest.raises(DataError, match="3 columns"):
-        hypotheses.enumerate([[1.0]])
-
-
 def test_a_depth_that_costs_too_much_is_refused_before_any_noise() -> None:
     X, y = np.zeros((1000, 300)), np.zeros(1000)
     with pytest.raises(ParameterError, match=r"depth 6 on 1,000 records and 300 predicates: .*raise operations"):
@@ -300,13 +258,6 @@ def test_a_depth_that_costs_too_much_is_refused_before_any_noise() -> None:
     assert binary(300, 5, operations=1e20, memory=1e12).depth_for(1000) == 5
 
 
-def test_enumerate_is_for_small_cases_and_the_uniform_prior() -> None:
-    with pytest.raises(ParameterError, match="200,000 trees"):
-        binary(9, 3).enumerate(np.zeros((1, 9)))
-    with pytest.raises(ParameterError, match="stop"):
-        binary(1, 1, stop=0.5).enumerate([[0.0]])
-
-
 @pytest.mark.parametrize(
     ("records", "predicates", "depth"),
     [(1, 1, 4), (32_561, 96, 4), (435_000, 150, 4), (10**7, 150, 3), (10**8, 400, 2)],
@@ -314,18 +265,6 @@ def test_enumerate_is_for_small_cases_and_the_uniform_prior() -> None:
 def test_the_default_depth_is_a_function_of_public_sizes(records: int, predicates: int, depth: int) -> None:
     assert binary(predicates).depth_for(records) == depth
     assert binary(predicates, stop=0.5).depth_for(records) == depth
-
-
-@pytest.mark.parametrize(("predicates", "labels", "depth"), [(162, 3, 4), (135, 7, 4), (202, 2, 3), (202, 3, 3)])
-def test_a_depth_that_is_chosen_takes_a_minute_at_most(predicates: int, labels: int, depth: int) -> None:
-    """101 columns with two cuts each and three labels took minutes, on however few records."""
-    assert replace(binary(predicates), labels=labels).depth_for(400) == depth
-    assert replace(binary(predicates), labels=labels, depth=4).depth_for(400) == 4, "a declared depth may take longer"
-
-
-@given(st.integers(1, 10**8), st.integers(1, 10**8), st.integers(1, 500), st.integers(1, 500))
-def test_the_default_depth_falls_with_records_and_predicates(n: int, m: int, b: int, c: int) -> None:
-    assert binary(min(b, c)).depth_for(min(n, m)) >= binary(max(b, c)).depth_for(max(n, m))
 
 
 def test_the_error_bound_grows_with_every_public_number() -> None:
@@ -340,13 +279,3 @@ def test_the_error_bound_grows_with_every_public_number() -> None:
     assert replace(fixed, depth=2).log_probability_error(1000, 0.5) < replace(fixed, depth=4).log_probability_error(
         1000, 0.5
     )
-
-
-def test_sizes() -> None:
-    hypotheses = binary(3, 2, 2)
-    X, _ = random_table(3, 2, 4, seed=0)
-    assert math.exp(hypotheses.log_growth(4, 3)) == pytest.approx(len(hypotheses.enumerate(X)))
-    assert hypotheses.log_size == hypotheses.log_growth(1)
-    assert DecisionTrees().log_size is None
-    assert hypotheses.with_labels(5).labels == 5
-    assert 2 ** hypotheses.vc_bound(3) <= len(hypotheses.enumerate(X))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from pcqr.data.schema import Column, Schema
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.trees import DecisionTrees, Predicate
 from pcqr.hypotheses.trees.tree import from_public, from_schema
-from pcqr.releases.classifier.feature_maps import linear_predicates
 
 MOST_ALLOWED = DecisionTrees.most
 
@@ -35,22 +33,9 @@ def test_public_predicates_differ_on_the_public_points(rows: list[tuple[int, int
     assert bool(found) == bool(varied)
 
 
-def test_one_row_and_constant_columns_give_nothing() -> None:
-    assert from_public(np.array([[1.0, 2.0]]), 5) == ()
-    assert from_public(np.array([[1.0, 0.0], [1.0, 4.0]]), 5) == (Predicate(1, 2.0),)
-
-
 def test_of_copies_and_complements_the_first_is_kept() -> None:
     column = np.array([0.0, 1.0, 1.0, 0.0])
     assert from_public(np.column_stack((column, column, 1.0 - column, 7.0 * column)), 3) == (Predicate(0, 0.5),)
-
-
-def test_a_common_value_does_not_take_all_the_cuts() -> None:
-    column = np.concatenate((np.zeros(910), np.arange(1.0, 91.0)))
-    cuts = [predicate.cut for predicate in from_public(column.reshape(-1, 1), 4)]
-    assert len(cuts) == 4
-    assert cuts[0] == 0.5
-    assert cuts[2] > 30
 
 
 def test_rare_predicates_are_left_out() -> None:
@@ -94,13 +79,6 @@ def test_a_schema_gives_categories_and_cuts_between_bounds() -> None:
         *(Predicate(feature, 0.5) for feature in (2, 3, 4)),
     )
     assert schema.encode({"age": [1], "free": [2], "colour": ["red"]}).shape == (1, 5)
-
-
-def test_declared_cuts_are_asked_exactly() -> None:
-    schema = Schema((Column("debt", cuts=[0.0, 0.5, 70.0], missing=True), Column("age", bounds=(0, 30), cuts=[18])))
-    asked = (*(Predicate(0, cut) for cut in (0.0, 0.5, 70.0)), Predicate(1, 0.5), Predicate(2, 18.0))
-    assert DecisionTrees(cuts=2).prepared(None, schema).predicates == asked
-    assert linear_predicates(0.01, 1_000, None, schema) == asked
 
 
 def test_of_too_many_declared_cuts_those_at_equal_distances_in_their_order_stay() -> None:
@@ -151,12 +129,6 @@ class TestWideTables:
         np.testing.assert_array_equal(np.sort(np.minimum(kept, 1 - kept)), evenness[-MOST_ALLOWED:])
         assert list(found) == sorted(found), "in the order of the columns"
 
-    def test_as_many_cuts_a_column_as_stay_within_the_limit(self) -> None:
-        public = self.generator.normal(size=(500, 100))
-        found = DecisionTrees().prepared(public, None).predicates
-        assert found is not None
-        assert Counter(predicate.feature for predicate in found) == dict.fromkeys(range(100), 3)
-
     def test_declared_cuts_are_limited_too_and_the_limit_can_be_raised(self) -> None:
         public = self.generator.normal(size=(500, 100))
         assert len(DecisionTrees(cuts=10).prepared(public, None).predicates or ()) == 300
@@ -171,13 +143,3 @@ class TestWideTables:
         assert len(found) == MOST_ALLOWED
         gaps = np.diff([predicate.feature for predicate in found])
         assert set(gaps.tolist()) <= {2, 3}, "spread evenly"
-
-    def test_tables_of_ordinary_width_are_as_before(self) -> None:
-        public = self.generator.normal(size=(500, 8))
-        cuts = Counter(predicate.feature for predicate in DecisionTrees().prepared(public, None).predicates or ())
-        assert cuts == dict.fromkeys(range(8), 16)
-
-    def test_the_learner_without_privacy_is_limited_as_well(self) -> None:
-        X = self.pixels(700)
-        tree = DecisionTrees(depth=1).learn(X, (X[:, 690] > 0).astype(int))
-        assert (tree.predict(X) == (X[:, 690] > 0)).mean() > 0.8

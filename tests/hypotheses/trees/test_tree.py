@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.errors import DataError
 from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 
 leaves = st.builds(Leaf, st.integers(0, 2))
@@ -48,20 +46,3 @@ def test_simplified_trees_are_the_same_function(root: Leaf | Split) -> None:
     for path in questions(simple.root):
         assert len({split.predicate for split in path}) == len(path), "no question is asked twice"
         assert all(split.fails != split.holds for split in path)
-
-
-def test_a_point_on_a_cut_fails_it() -> None:
-    tree = DecisionTree(Split(Predicate(0, 1.0), Leaf(0), Leaf(1)), 1)
-    assert tree.predict([0.0, 1.0, np.nextafter(1.0, 2.0)]).tolist() == [0, 0, 1]
-
-
-def test_implied_answers_are_left_out() -> None:
-    inner = Split(Predicate(0, 1.0), Leaf(1), Leaf(0))
-    assert DecisionTree(Split(Predicate(0, 2.0), inner, inner), 1).simplified().root == inner
-    implied = Split(Predicate(0, 2.0), Leaf(2), Split(Predicate(0, 1.0), Leaf(0), Leaf(1)))
-    assert DecisionTree(implied, 1).simplified().root == Split(Predicate(0, 2.0), Leaf(2), Leaf(1))
-
-
-def test_tables_of_another_width_are_refused() -> None:
-    with pytest.raises(DataError, match="2 column"):
-        DecisionTree(Leaf(0), 2).predict([[1.0]])

@@ -49,13 +49,6 @@ def test_the_resolver_can_fall_back_to_no_other_release(name: str, refused: str)
     assert wanted.specifier.contains(constraints()[name])
 
 
-def test_nothing_is_asked_for_that_makes_a_resolver_downgrade() -> None:
-    """opendp[polars] leads back to opendp 0.9 (polars by itself does not); nox wants newer attrs than dp-accounting."""
-    assert all(not line.extras for line in requirements() if line.name == "opendp")
-    names = {line.name for line in requirements()} | constraints().keys()
-    assert "nox" not in names
-
-
 def test_the_count_of_a_randomised_response_is_forgotten_there_and_counted_here() -> None:
     epsilon = math.log(3.0)
     coin = dp_accounting.RandomizedResponseDpEvent(noise_parameter=0.5, num_buckets=2)  # truth 3/4, lie 1/4

@@ -51,10 +51,6 @@ def test_a_ledger_counts_nested_events() -> None:
     assert Ledger.of(nested).count == 17
 
 
-def test_no_delta_is_pure() -> None:
-    assert Ledger.of([ApproximateEvent(0.1, 0.0), Guarantee(0.1), PureEvent(0.1)]).releases == ((PureEvent(0.1), 3),)
-
-
 def test_what_a_guarantee_assumes_is_kept_and_a_seed_is_not_forgotten() -> None:
     seeded = Guarantee(0.1, 1e-9).assuming("the class is public").drawn_with(private_entropy=False)
     ledger = Ledger.of([PureEvent(1.0), Repeated(seeded, 2)])

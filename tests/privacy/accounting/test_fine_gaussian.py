@@ -130,18 +130,6 @@ def test_epsilon_beside_a_bounded_range_is_the_least_that_keeps_delta(beside: tu
     assert fine_gaussian_epsilon(0.1, 1e-6, 2.0**40, 100_000, beside) < epsilon < 0.95 * pure
 
 
-def test_coarse_noise_and_a_delta_below_the_distance_have_no_figure() -> None:
-    assert fine_gaussian_delta(0.5, 1.0, 1.9, 1) == math.inf
-    assert fine_gaussian_epsilon(0.5, 1e-6, 100.0, 1000) == math.inf
-
-
-@pytest.mark.parametrize(("name", "value"), [("shift", 0.0), ("scale", math.nan), ("draws", -1)])
-def test_bad_numbers_are_refused(name: str, value: float) -> None:
-    good: dict[str, float] = {"shift": 1.0, "scale": 10.0, "draws": 1}
-    with pytest.raises(ParameterError, match=name):
-        fine_gaussian_delta(epsilon=1.0, **{**good, name: value})  # type: ignore[arg-type]
-
-
 @cache
 def law_of_steps(scale: float, moved: int) -> tuple[Floats, Floats]:
     """The loss where `moved` coordinates move by one, and its chances: a convolution of positive terms, by direct sums.

@@ -28,10 +28,6 @@ FALSE_ALARM = 1e-6
 DRAWS = 4000
 
 
-def test_the_unit_roundoff_is_half_the_gap_above_one() -> None:
-    assert np.finfo(np.float64).eps / 2 == choice.UNIT_ROUNDOFF
-
-
 @pytest.mark.parametrize("entropy", [SystemEntropy(), SeededEntropy(2)], ids=["system", "seeded"])
 def test_weighted_choice_has_its_law_and_the_test_has_power(entropy: Entropy) -> None:
     log_weights = np.array([0.0, -1.0, -2.5, -0.25, -6.0]) + 100.0
@@ -173,18 +169,6 @@ def test_the_chooser_adds_up_log_probabilities() -> None:
     assert choose.log_probability == 0.0
     index = choose(second)
     assert choose.log_probability == pytest.approx(second[index], abs=1e-15)
-
-
-def test_the_log_normaliser_neither_overflows_nor_underflows() -> None:
-    assert log_normaliser(np.array([1e4, 1e4])) == pytest.approx(1e4 + math.log(2))
-    assert log_normaliser(np.array([-1e4, -1e4])) == pytest.approx(-1e4 + math.log(2))
-
-
-def test_a_doubtful_comparison_does_not_see_the_decimal_settings_of_the_user() -> None:
-    with decimal.localcontext() as context:
-        context.prec, context.traps[decimal.FloatOperation], context.traps[decimal.Inexact] = 3, True, True
-        assert _is_below_exponential(2**63, -0.69, SeededEntropy(0))
-        assert not _is_below_exponential(2**63, -0.7, SeededEntropy(0))
 
 
 class Counted(SeededEntropy):

@@ -131,20 +131,6 @@ def test_a_bad_scale_is_named_before_anything_is_drawn(one: One, many: Many, law
         many(scale, 3, ScriptedEntropy())
 
 
-@EVERY_MANY
-def test_a_bad_count_is_named_before_anything_is_drawn(many: Many) -> None:
-    for count in (0, -1, True):
-        with pytest.raises(ParameterError, match="count"):
-            many(1.0, count, ScriptedEntropy())
-
-
-@EVERY_MANY
-@pytest.mark.parametrize("count", [1, 2, 7, 10_000])
-def test_as_many_come_as_were_asked_for(many: Many, count: int) -> None:
-    for entropy in (SystemEntropy(), SeededEntropy(0)):
-        assert np.unique(many(2.0**50, count, entropy)).size == count
-
-
 @EVERY_LAW
 def test_tiny_and_huge_scales(one: One, many: Many, law: Law) -> None:
     del law
@@ -154,12 +140,6 @@ def test_tiny_and_huge_scales(one: One, many: Many, law: Law) -> None:
     assert len({one(2.0**50, SystemEntropy()) for _ in range(8)}) == 8
     short: Any = np.float32(2.0)
     assert one(short, SeededEntropy(1)) == one(2, SeededEntropy(1)) == one(2.0, SeededEntropy(1))
-
-
-def test_the_largest_scale() -> None:
-    """One at which 63 bits are reached with a chance below e^−8000."""
-    assert 2.0**63 / noise.LARGEST_SCALE > 8000
-    noise.check_scale("scale", 2.0**50)
 
 
 def test_a_scale_is_judged_as_the_float_that_it_becomes() -> None:
@@ -431,15 +411,6 @@ def test_an_entropy_in_order_is_asked_by_one_thread_and_gives_the_same_whatever_
     in_order.is_shared = False
     many(1000.0, SHARED_OUT, in_order)
     assert in_order.askers == {threading.get_ident()}
-
-
-def test_few_draws_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 3)
-    entropy = Overheard()
-    noise.discrete_gaussians(1000.0, 10_000, entropy)
-    noise.discrete_laplace(3.0, entropy)
-    noise.sech_squareds(3.0, SHARED_OUT, entropy)
-    assert entropy.askers == {threading.get_ident()}
 
 
 class Signalling(SystemEntropy):
