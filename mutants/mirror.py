@@ -25,7 +25,7 @@ OTHER_NAMES = {
     "pcqr/releases/protocol/online.py": [
         "releases/universal/test_unv_priv_cl.py",
         "releases/protocol/test_priv_class.py",
-        "releases/protocol/test_sharing.py",
+        "releases/protocol/test_concurrency.py",
     ],
     "pcqr/releases/agnostic/run.py": [PARTS, "releases/test_guarantees.py", "exact/test_relabel_exactly.py"],
     "pcqr/models/scoring.py": ["models/test_scoring.py", "exact/test_score_exactly.py"],

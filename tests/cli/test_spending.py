@@ -179,7 +179,7 @@ def stop(*_: Any, **__: Any) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-BEFORE, AFTER = "pcqr.releases.base.fitting.warn_if_weak", "pcqr.estimators.base.PrivateEstimator._begin"
+BEFORE, AFTER = "pcqr.releases.base.fitting.warn_if_weak", "pcqr.privacy.guarantee.Guarantee.charged"
 
 
 @pytest.mark.parametrize("command", SPENDING)

@@ -25,8 +25,8 @@ from pcqr.durable.log import LedgerLog
 from pcqr.durable.quotas import TOKEN_SECONDS, QuotaTable
 from pcqr.errors import ReleaseError
 from pcqr.hypotheses.thresholds import Threshold
-from pcqr.releases.protocol.answers import Usage
-from pcqr.releases.protocol.log import Answered, Asked, keys
+from pcqr.releases.protocol.answers import Usage, keys
+from pcqr.releases.protocol.log import Answered, Asked
 from pcqr.releases.universal import run as unv_priv_cl
 from pcqr.releases.universal.run import UnvPrivCl
 

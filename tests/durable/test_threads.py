@@ -1,4 +1,4 @@
-"""Threads of one process on a kept release: they share commits, and a kill loses nothing that one of them was told."""
+"""Threads of one process on a kept release: each gets its own answers, and a kill loses nothing that was told."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.kept import QUERIES, in_a_fork, kept, reopened
 
-from pcqr.durable.ledger.store import TURN, watched
+from pcqr.durable.ledger.store import TURN
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Asked
 
@@ -39,15 +39,11 @@ def in_threads(act: Callable[[int], None]) -> None:
     assert not failed
 
 
-def test_threads_share_commits_and_each_gets_its_own_answers(tmp_path: Path) -> None:
+def test_each_thread_gets_its_own_answers(tmp_path: Path) -> None:
     kept(tmp_path, "agnostic", unstable=30)
-    release, committed = reopened(tmp_path), 0
+    release = reopened(tmp_path)
     quota_table, far = release.quota_table(), np.linspace(0.01, 0.2, 60)
     begin = threading.Barrier(THREADS)
-
-    def count(point: str) -> None:
-        nonlocal committed
-        committed += point == "committed"
 
     def ask(number: int) -> None:
         for x in far[number::THREADS]:
@@ -56,9 +52,7 @@ def test_threads_share_commits_and_each_gets_its_own_answers(tmp_path: Path) -> 
             (outcome,) = release.ask_together([asked], quota_table)
             assert outcome.stopped == "quota" or outcome.replies[0].label in (0, None)
 
-    with watched(count):
-        in_threads(ask)
-    assert committed < 48, "fewer commits than answers"
+    in_threads(ask)
     assert release.queries_answered_ == 48
     assert {used.queries for used in quota_table.usages().values()} == {8}
     assert [line.point.item() for line in quota_table.answers("asker 3")] == far[3::THREADS][:8].tolist()

@@ -80,7 +80,7 @@ def test_a_cap_that_does_not_hold_is_refuted(monkeypatch: pytest.MonkeyPatch) ->
 
     def forgetful(self: ConfidentVotes, counts: object) -> int | None:
         label = decide(self, counts)  # type: ignore[arg-type]
-        self._labels_left = 1
+        self._labels_remaining = 1
         return label
 
     monkeypatch.setattr(ConfidentVotes, "decide", forgetful)

@@ -99,7 +99,7 @@ def test_a_test_where_no_noise_can_be_drawn(make: Callable[..., VotingPlan], mon
     def none(_: Request) -> None:
         raise InfeasiblePlan("No noise is large enough.", "a larger ε")
 
-    monkeypatch.setattr("pcqr.planning.releases.noisy_votes", none)
+    monkeypatch.setattr("pcqr.releases.subsample.planning.noisy_votes", none)
     asked = request(30_000, epsilon=0.3)
     assert make(asked, vote="auto") == make(asked, vote="stability")
     with pytest.raises(InfeasiblePlan, match="No noise"):

@@ -28,14 +28,14 @@ from pcqr.checks import check_positive
 from pcqr.cli.main import app
 from pcqr.data.records import Records
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import HypothesisClass, Points
+from pcqr.hypotheses.base import Points
 from pcqr.planner.request import Request
 from pcqr.privacy.accounting import PureEvent
 from pcqr.privacy.composition import Context, Stage, account
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.noise import weighted_choice
 from pcqr.releases.base.answering import Release
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.online import PrivClass
 from pcqr.releases.protocol.plan import Prediction, QueryPlan
@@ -102,11 +102,11 @@ def plan_toy(request: Request, start: object) -> ToyPlan:  # noqa: ARG001
 class ToyMajority(Release[ToyPlan]):
     """The majority of all labels by randomised response (toy; Warner 1965). Pure ε-DP."""
 
-    def _make_plan(self, request: Request, known: Known) -> ToyPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> ToyPlan:  # noqa: ARG002
         return plan_toy(request, None)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: ToyPlan, entropy: Entropy) -> None:  # noqa: ARG002
-        self._protocol = PrivClass(OneBit(given.records, plan.bit, entropy), plan.queries, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: ToyPlan, entropy: Entropy) -> None:  # noqa: ARG002
+        self._protocol = PrivClass(OneBit(inputs.records, plan.bit, entropy), plan.queries, entropy)
 
 
 TOY = registry.Algorithm(

@@ -72,7 +72,7 @@ def rows(*values: float) -> Points:
 LEFT = st.builds(Usage, st.one_of(st.none(), st.integers(1, 10)), st.integers(1, 4))
 POINTS = st.lists(st.integers(-3, 6), min_size=1, max_size=6).map(lambda values: rows(*values))
 PLAIN = st.builds(Asked, POINTS)
-"""Requests without a book."""
+"""Requests without a quota table."""
 
 
 @st.composite

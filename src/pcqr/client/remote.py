@@ -40,8 +40,7 @@ from pcqr.data.schema.reading import iso_date
 from pcqr.data.schema.table import check_length, declared_columns
 from pcqr.errors import BudgetExhausted, DataError, Exhausted, ParameterError
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.releases.protocol.answers import Answer, BatchCost, Usage
-from pcqr.releases.protocol.log import batch_cost, keys, with_range
+from pcqr.releases.protocol.answers import Answer, BatchCost, Usage, batch_cost, keys, with_range
 
 
 def new_rows(pieces: Iterable[tuple[NDArray[np.float64], Sequence[bool]]]) -> NDArray[np.bool_]:

@@ -29,7 +29,7 @@ from pcqr.errors import CopyCannotAnswer, OtherVersion, ParameterError
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.privacy.entropy import SystemEntropy
 from pcqr.releases.protocol.answers import Usage
-from pcqr.releases.protocol.log import Asked, Entry, MemoryLog, Page, PrivLabel
+from pcqr.releases.protocol.log import Asked, Entry, MemoryLog, OpenQuotas, PrivLabel
 from pcqr.releases.protocol.log import QuotaTable as AnyBook
 
 
@@ -198,7 +198,7 @@ class Transaction:
         )  # of each one a row, whatever was decided
         return Usage(*(None if remaining is None else max(0, remaining - len(rows)) for remaining in numbers))
 
-    def open(self, quota_table: AnyBook, asked: Sequence[Asked]) -> Page:
+    def open(self, quota_table: AnyBook, asked: Sequence[Asked]) -> OpenQuotas:
         if not isinstance(quota_table, QuotaTable) or quota_table.ledger is not self._log.ledger:
             raise ParameterError("quota_table", "that of this release: release.quota_table()", "another one")
         self.page = quota_table.open(self._turn, asked, self._seqs)

@@ -286,17 +286,15 @@ def nothing_learned(records: int, epsilon: float, predicates: int, classes: int)
     )
 
 
-def enough(records: int, epsilon: float, strength: float) -> str:
-    """Return a sentence with the n at this ε, and the ε at this n, from which on n·ε is at least `strength`."""
-    return (
-        f"Take n ≥ {math.ceil(strength / epsilon):,} at this ε, or ε ≥ {rounded_text(strength / records, 2)} at this n."
-    )
+def enough(records: int, epsilon: float, least: float) -> str:
+    """Return a sentence with the n at this ε, and the ε at this n, from which on n·ε is at least `least`."""
+    return f"Take n ≥ {math.ceil(least / epsilon):,} at this ε, or ε ≥ {rounded_text(least / records, 2)} at this n."
 
 
-def warn_if_nothing_learned(told: str | None) -> None:
+def warn_if_nothing_learned(shortfall: str | None) -> None:
     """Give a `NothingLearned` warning with what `nothing_learned` says, if it says anything."""
-    if told is not None:
-        warnings.warn(told, NothingLearned, stacklevel=4)  # to the caller of `fit` or `plan`, as above
+    if shortfall is not None:
+        warnings.warn(shortfall, NothingLearned, stacklevel=4)  # to the caller of `fit` or `plan`, as above
 
 
 def rounded(number: float) -> int:

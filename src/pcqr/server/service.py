@@ -27,8 +27,8 @@ from pcqr.models import PublishedModel
 from pcqr.models.card import guarantee_in_words
 from pcqr.models.kind import ScoredKind
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.releases.protocol.answers import BatchCost, Usage
-from pcqr.releases.protocol.log import Answered, Asked, batch_cost
+from pcqr.releases.protocol.answers import BatchCost, Usage, batch_cost
+from pcqr.releases.protocol.log import Answered, Asked
 from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
 from pcqr.releases.words import plan_facts, promise
 from pcqr.server.batcher import Batcher, Look

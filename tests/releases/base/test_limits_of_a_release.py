@@ -15,7 +15,7 @@ from pcqr.hypotheses import Thresholds
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector, PaperSparseVector, SparseVector
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs, PublicInfo
 from pcqr.releases.protocol.plan import Aim, Budget
 from pcqr.releases.semi_private.estimator import DECIMAL_CUTS
 from pcqr.releases.subsample.plan import VoteStage, VotingPlan
@@ -36,7 +36,8 @@ def test_paper_mode_stops_hard_after_the_planned_queries(release: type[Any], eta
     vote = VoteStage(600, 500, 61, eta, vectors[mode])
     plan = VotingPlan(mode=mode, vote=vote, budget=Budget(1.0, 1e-6), aim=Aim(3, 0.1, 0.1), guarantee=Guarantee(1.0))
     estimator = release(Thresholds())
-    estimator._start(Thresholds(), Given(InMemory(X, Y), None, Known(600, 1, None, None)), plan, SeededEntropy(0))
+    context = FitContext(Thresholds(), PublicInfo(600, 1, None, None))
+    estimator._start(context, FitInputs(InMemory(X, Y)), plan, SeededEntropy(0))
     if mode == "calibrated":
         assert len(list(estimator._protocol.answers(FAR))) == 5
     else:

@@ -288,7 +288,7 @@ def test_a_search_gives_groups_to_the_splitter_alone_unless_they_are_routed(tmp_
     learner = SemiPrivateLearner(Stumps(cuts=[0.4]), 4.0)
     assert search(learner).fit(X, y, groups=IDS).best_estimator_.guarantee_.unit == RECORD
     account = Account.create(tmp_path / "account", 99.0, 1e-3, unit=USER)
-    with pytest.raises(ParameterError, match="user"):
+    with pytest.raises(ParameterError, match="person"):
         search(clone(learner).set_params(account=account)).fit(X, y, groups=IDS)
     with sklearn.config_context(enable_metadata_routing=True):
         with pytest.raises(UnsetMetadataPassedError):

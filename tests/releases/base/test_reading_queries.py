@@ -140,6 +140,13 @@ def test_a_vector_is_read_as_ever(values: list[Any], container: str, names: bool
     _check(lambda: CONTAINERS[container](list(values)), names=names)
 
 
+@given(values=VECTORS, names=st.booleans())
+def test_a_list_is_the_point_that_a_tuple_is(values: list[Any], names: bool) -> None:
+    """A list of floats, which takes the shortest path, and a tuple, which does not."""
+    fitted = release(names=names)
+    assert outcome(fitted._query, values) == outcome(fitted._query, tuple(values))
+
+
 @settings(max_examples=300)
 @given(array=ARRAYS, container=st.sampled_from(sorted(ARRAY_CONTAINERS)), names=st.booleans())
 def test_an_array_is_read_as_ever(array: Any, container: str, names: bool) -> None:

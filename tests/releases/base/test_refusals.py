@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 from support.releases import ALL, RELEASES, Forbidden, steps
 
 from pcqr import (
@@ -146,16 +145,6 @@ def test_complex_numbers_are_refused_without_being_quoted(estimator: Any) -> Non
     assert "631" not in str(caught.value)
 
 
-def test_a_fit_that_fails_leaves_no_release_behind() -> None:
-    X, y = steps(20_000)
-    release = AgnosticRelease(Thresholds(), epsilon=2.0, entropy=0).fit(X, y)
-    release.epsilon = -1.0
-    with pytest.raises(ParameterError):
-        release.fit(X, y)
-    with pytest.raises(NotFittedError):
-        release.answer([0.5])
-
-
 @pytest.mark.parametrize("mistake", [{"sampling_rate": 0.9}, {"unstable": 10**17, "teachers": 3, "epsilon": 40.0}])
 def test_what_cannot_be_run_is_refused_at_fit(mistake: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
@@ -257,12 +246,6 @@ def test_work_that_would_never_end_is_refused_before_anything_is_spent() -> None
     wide.fit(X[:, :2], y, public=public[:, :2])
     with pytest.raises(ParameterError, match="depth must be such that"):
         wide.set_params(hypotheses=DecisionTrees(depth=2, operations=2e5)).fit(X[:, :2], y, public=public[:, :2])
-
-
-def test_unfitted_releases_say_so() -> None:
-    for estimator in ALL:
-        with pytest.raises(NotFittedError):
-            estimator().predict([[0.0]])
 
 
 @pytest.mark.parametrize("method", ["auto", "tree", "linear"])

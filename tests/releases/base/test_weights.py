@@ -181,8 +181,8 @@ def test_persons_with_weights() -> None:
     weights = GENERATOR.random(3_000)
     for kind in ({"method": "tree", "trees": DecisionTrees(depth=1)}, {"method": "linear"}):
         classifier = made(**kind, class_weight={1: 30, 0: 1})
-        non_reentrant = classifier.fit(X, Y, public=PUBLIC, sample_weight=weights)
-        told = outcome(non_reentrant)
+        by_itself = classifier.fit(X, Y, public=PUBLIC, sample_weight=weights)
+        told = outcome(by_itself)
         assert outcome(classifier.fit(X, Y, public=PUBLIC, sample_weight=weights, groups=np.arange(3_000))) == told
     classifier = made(method="tree", trees=DecisionTrees(depth=1), class_weight="balanced")
     fitted = classifier.fit(X, Y, public=PUBLIC, sample_weight=weights, groups=Groups(np.arange(3_000) // 2, rows=2))

@@ -20,7 +20,7 @@ from pcqr.data.schema import Column
 from pcqr.errors import DataError, NothingPublic, ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier
-from pcqr.releases.base.inputs import Known
+from pcqr.releases.base.inputs import PublicInfo
 from pcqr.releases.classifier.estimator import CENTRED, MADE_PUBLICLY
 from pcqr.releases.classifier.feature_maps import is_dense
 
@@ -77,7 +77,7 @@ def test_short_and_long_floats_make_the_same_classifier() -> None:
 
 
 def test_other_settings_ask_predicates() -> None:
-    known = Known(1_500, WIDTH, PUBLIC.astype(np.float64), None)
+    known = PublicInfo(1_500, WIDTH, PUBLIC.astype(np.float64), None)
     assert PrivateClassifier()._is_dense(known)
     assert not PrivateClassifier(method="tree")._is_dense(known)
     for classifier in (
@@ -94,10 +94,10 @@ def test_a_matrix_of_categories_is_no_matrix_of_numbers() -> None:
     """An encoded table without its schema: public rows show that nearly all of its columns have two values."""
     rows = np.random.default_rng(0).random((200, 120))
     rows[:, 10:] = rows[:, 10:] > 0.5
-    assert not PrivateClassifier()._is_dense(Known(1_500, 120, rows, None))
-    assert not PrivateClassifier(method="linear")._is_dense(Known(1_500, 120, rows, None))
+    assert not PrivateClassifier()._is_dense(PublicInfo(1_500, 120, rows, None))
+    assert not PrivateClassifier(method="linear")._is_dense(PublicInfo(1_500, 120, rows, None))
     rows[:, 10:] *= np.random.default_rng(1).random((200, 110))
-    assert PrivateClassifier()._is_dense(Known(1_500, 120, rows, None))
+    assert PrivateClassifier()._is_dense(PublicInfo(1_500, 120, rows, None))
 
 
 def test_few_columns_are_dense_if_somebody_says_so() -> None:

@@ -258,8 +258,8 @@ def test_on_a_coarse_grid_the_guarantee_is_that_of_zcdp() -> None:
 
 def test_other_releases_beside_the_sums_are_paid_for() -> None:
     plan = a_plan(BOTH, 50, 40, multiplier=30.0)
-    non_reentrant, beside = (
+    by_itself, beside = (
         guarantee_of(plan, 50, 1e-6),
         composition.account_for(Composed((plan.sums, PureEvent(0.05))), 1e-6),
     )
-    assert non_reentrant.epsilon < beside.epsilon <= non_reentrant.epsilon + 0.05 * (1 + 1e-9)
+    assert by_itself.epsilon < beside.epsilon <= by_itself.epsilon + 0.05 * (1 + 1e-9)

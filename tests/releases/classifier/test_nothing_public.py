@@ -28,6 +28,7 @@ from pcqr.hypotheses.trees import Predicate
 from pcqr.models import PublishedModel
 from pcqr.privacy.composition import Sequence, parts_of
 from pcqr.privacy.entropy import SeededEntropy
+from pcqr.releases.base.fitting import BOUGHT_OF_PERSONS
 from pcqr.releases.classifier import estimator as private_classifier
 from pcqr.releases.classifier.plan import ClassCountsStage, LeafCountsStage, LinearStage, PredicatesStage
 from pcqr.releases.classifier.predicates import GRID_CUTS, MOST_CATEGORIES, private_schema
@@ -359,7 +360,7 @@ def test_of_persons_one_row_of_each_is_asked(rows: int, is_array: bool, monkeypa
     assert (np.diff(IDS[chosen]) > 0).mean() == pytest.approx(0.5, abs=0.07), "in a secret order"
     guarantee = classifier.guarantee_
     assert guarantee.unit.plural == "persons"
-    assert private_classifier.BOUGHT_OF_PERSONS in guarantee.steps
+    assert BOUGHT_OF_PERSONS in guarantee.steps
     assert guarantee.within(3.0, 1e-6)
     planned = PrivateClassifier(3.0, method="tree", types=None if is_array else TYPES).plan(
         2_000, 3 if is_array else None, user_level=True
@@ -401,7 +402,7 @@ def test_persons_below_the_limit_get_the_grid() -> None:
         few = PrivateClassifier(0.2, entropy=0).fit(FRAME, Y, groups=np.arange(6_000) // 2)
     assert few.guarantee_.unit.plural == "persons"
     assert not parts_of(few.plan_.stage, PredicatesStage)
-    assert private_classifier.BOUGHT_OF_PERSONS not in few.guarantee_.steps
+    assert BOUGHT_OF_PERSONS not in few.guarantee_.steps
 
 
 @pytest.mark.filterwarnings("ignore::pcqr.errors.NothingPublic")

@@ -130,10 +130,10 @@ def test_the_figure_of_a_tree_is_its_share_of_epsilon(epsilon: float, records: i
 
 
 def test_the_tree_is_paid_for() -> None:
-    non_reentrant = planned(20_000, MAP, recipe_for("plain", 20_000, 1.0), 1.0)
+    by_itself = planned(20_000, MAP, recipe_for("plain", 20_000, 1.0), 1.0)
     draw, beside = beside_tree(plan_beside_tree(20_000, 1.0))
-    assert beside.scale > 1.05 * non_reentrant.scale
-    assert not guarantee_of(Sequence((draw, non_reentrant)), 20_000).within(1.0, 1e-6)
+    assert beside.scale > 1.05 * by_itself.scale
+    assert not guarantee_of(Sequence((draw, by_itself)), 20_000).within(1.0, 1e-6)
 
 
 # What the linear classifier is made of --------------------------------------------------------------------------------

@@ -65,8 +65,8 @@ def kinds(stage: Stage) -> list[type[Stage]]:
 def test_auto_says_what_it_chose() -> None:
     X, y = unclear(2_000)
     public, _ = table(400, seed=1)
-    non_reentrant = PrivateClassifier(1.4, entropy=0).fit(X, y, public=public)
-    assert (non_reentrant.method_, kinds(non_reentrant.plan_.stage)) == ("tree", [DrawStage, LeafCountsStage])
+    by_itself = PrivateClassifier(1.4, entropy=0).fit(X, y, public=public)
+    assert (by_itself.method_, kinds(by_itself.plan_.stage)) == ("tree", [DrawStage, LeafCountsStage])
     made = [PrivateClassifier(1.6, entropy=0).fit(X, labels, public=public) for labels in (y, X[:, 0] > 0.95)]
     for both in made:
         assert both.method_ == "linear"
@@ -160,15 +160,15 @@ def test_a_linear_classifier_has_ferns_where_there_is_enough_to_learn() -> None:
     fresh, _ = table(1_000, seed=2)
     truth = (fresh[:, 0] > 0.5) ^ (fresh[:, 1] > 0.5)
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
-    non_reentrant, together = (
+    by_itself, together = (
         PrivateClassifier(epsilon, method="linear", entropy=0).fit(X, y, public=table(300, seed=1)[0])
         for epsilon in (2.0, 4.0)
     )
-    assert isinstance(non_reentrant.plan_.stage, LinearStage)
+    assert isinstance(by_itself.plan_.stage, LinearStage)
     assert isinstance(together.plan_.stage, LinearStage)
-    assert non_reentrant.plan_.stage.ferns == 0
+    assert by_itself.plan_.stage.ferns == 0
     assert together.hypothesis_.feature_map.count > 0  # type: ignore[attr-defined]
-    assert (non_reentrant.predict(fresh) == truth).mean() < 0.6, "no column says anything by itself"
+    assert (by_itself.predict(fresh) == truth).mean() < 0.6, "no column says anything by itself"
     assert (together.predict(fresh) == truth).mean() > 0.85
 
 

@@ -268,10 +268,10 @@ def test_a_tree_and_the_counts_at_its_leaves_use_up_epsilon_and_no_delta(
     assert isinstance(draw, DrawStage)
     assert isinstance(counts, LeafCountsStage)
     context = Context(trees, records, 1)
-    non_reentrant = [account(stage, context).epsilon for stage in (draw, counts)]
-    assert non_reentrant == [pytest.approx((1.0 - LEAF_SHARE) * epsilon), pytest.approx(LEAF_SHARE * epsilon)]
-    assert non_reentrant[1] <= LEAF_SHARE * epsilon
-    assert math.fsum(non_reentrant) <= plan.guarantee.epsilon <= epsilon
+    by_itself = [account(stage, context).epsilon for stage in (draw, counts)]
+    assert by_itself == [pytest.approx((1.0 - LEAF_SHARE) * epsilon), pytest.approx(LEAF_SHARE * epsilon)]
+    assert by_itself[1] <= LEAF_SHARE * epsilon
+    assert math.fsum(by_itself) <= plan.guarantee.epsilon <= epsilon
     assert plan.guarantee.epsilon > (1.0 - 1e-11) * epsilon
     assert (plan.guarantee.delta, plan.guarantee.proof) == (0.0, "leaf_counts")
     assert plan.guarantee.steps[-1] == f"noisy counts at its leaves: 2/b, b = {counts.scale:.6g}"
@@ -290,10 +290,8 @@ def test_the_tree_of_pilots_has_its_share_of_epsilon() -> None:
 @pytest.mark.parametrize("classes", [2, 5])
 def test_beside_a_tree_every_map_has_room_for_it(classes: int) -> None:
     for records in (3_000, 30_000, 150_000):
-        beside, non_reentrant = (
-            planned(records, method, classes=classes).stage for method in CHOICES if method != "tree"
-        )
-        for with_tree, without in zip(parts(beside), parts(non_reentrant), strict=True):
+        beside, by_itself = (planned(records, method, classes=classes).stage for method in CHOICES if method != "tree")
+        for with_tree, without in zip(parts(beside), parts(by_itself), strict=True):
             assert with_tree.dense >= without.dense
             width = len(linear_predicates(rarest_for(records, 1.0), records, PUBLIC, None))
             assert with_tree.dense == max(width + classes, without.dense)
@@ -330,8 +328,8 @@ def test_what_is_refused() -> None:
 
 
 def test_a_tree_alone_needs_neither_maps_nor_delta() -> None:
-    non_reentrant = plan_published(request(delta=0.0), "tree")
-    assert non_reentrant.guarantee.is_pure
-    assert non_reentrant == plan_published(request(delta=0.0), "tree", MAPS)
+    by_itself = plan_published(request(delta=0.0), "tree")
+    assert by_itself.guarantee.is_pure
+    assert by_itself == plan_published(request(delta=0.0), "tree", MAPS)
     with pytest.raises(ParameterError, match="delta"):
         plan_published(request(delta=0.0), "linear", MAPS)

@@ -52,7 +52,7 @@ def crossed(count: int = N) -> InMemory:
     return InMemory(X, (X[:, 0] * X[:, 1] > 0).astype(np.int8))
 
 
-def non_reentrant(count: int = N) -> InMemory:
+def by_itself(count: int = N) -> InMemory:
     X = np.random.default_rng(3).normal(size=(count, 2))
     return InMemory(X, (X[:, 0] > 0).astype(np.int8))
 
@@ -146,7 +146,7 @@ def test_the_tree_beside_every_linear_classifier_is_the_one_that_was_drawn(monke
         drawn.append(sspp(*given))  # type: ignore[arg-type]
         return drawn[-1]
 
-    monkeypatch.setattr(module, "descend", watched)
+    monkeypatch.setattr(module, "dp_gradient_descent", watched)
     monkeypatch.setattr(module, "sspp", watched_draw)
     found = run(piloted(draw=DrawStage(0.3)), crossed())
     (tree,) = drawn
@@ -154,7 +154,7 @@ def test_the_tree_beside_every_linear_classifier_is_the_one_that_was_drawn(monke
     assert found.feature_map == seen[-1]
 
 
-@pytest.mark.parametrize("records", [crossed(4_000), non_reentrant(4_000)], ids=["crossed", "alone"])
+@pytest.mark.parametrize("records", [crossed(4_000), by_itself(4_000)], ids=["crossed", "alone"])
 def test_what_columns_do_together_decides(records: InMemory) -> None:
     is_crossed = bool((records.y == (records.X[:, 0] * records.X[:, 1] > 0)).all())
     found = run(piloted(4_000, 0.5, lead=400), records)
@@ -169,7 +169,7 @@ def test_only_the_option_that_is_chosen_is_run(monkeypatch: pytest.MonkeyPatch) 
         blocks = np.zeros((1, features.count, 1 << features.depth))
         return LinearClassifier.of(features, 2, np.zeros((1, features.size)), blocks)
 
-    monkeypatch.setattr(module, "descend", watched)
+    monkeypatch.setattr(module, "dp_gradient_descent", watched)
     words = ("linear classifier", "linear classifier 2", "linear classifier 3")
     for lead, steps in ((N, 9), (-N, 11)):
         called.clear()
@@ -306,8 +306,8 @@ ROOT = Split(Predicate(1, 0.5), Leaf(0), Split(Predicate(0, 0.5), Leaf(0), Leaf(
 def test_the_numbers_of_the_stages_in_use_are_the_plans(noise: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pilots that are wrong about 250 and 150 of 400: the lead is 100 and the noise."""
     watch = Watch(noise)
-    monkeypatch.setattr(InMemory, "mistakes", lambda *_: np.array([250, 150]))
-    for name in ("sspp", "descend"):
+    monkeypatch.setattr(InMemory, "error_counts", lambda *_: np.array([250, 150]))
+    for name in ("sspp", "dp_gradient_descent"):
         monkeypatch.setattr(module, name, getattr(watch, name))
     monkeypatch.setattr(module, "discrete_gaussian", watch.noise)
     stage = piloted(lead=100, draw=DrawStage(0.01))
@@ -331,7 +331,7 @@ def test_a_tree_and_the_linear_classifier_beside_it_are_made_as_planned(monkeypa
     doubled = DecisionTree(Split(Predicate(0, 0.5), ROOT, ROOT), 2)
     watch = Watch(tree=doubled)
     monkeypatch.setattr(module, "sspp", watch.sspp)
-    monkeypatch.setattr(module, "descend", watch.dp_gradient_descent)
+    monkeypatch.setattr(module, "dp_gradient_descent", watch.dp_gradient_descent)
     linear = replace(linears(N, (9, 11), 5.0, whitening=0.4)[0], dense=most_coordinates(PLAIN) + 3)
     publish(Sequence((DrawStage(0.01), linear)), TREES, TABLE, SeededEntropy(0), maps=MAPS, public=PUBLIC)
     assert watch.drawn == [(TREES, DrawStage(0.01))]
@@ -352,13 +352,13 @@ def test_a_draw_is_at_its_own_temperature_wherever_it_stands(monkeypatch: pytest
     ):
         watch = Watch()
         monkeypatch.setattr(module, "sspp", watch.sspp)
-        monkeypatch.setattr(module, "descend", watch.dp_gradient_descent)
+        monkeypatch.setattr(module, "dp_gradient_descent", watch.dp_gradient_descent)
         publish(stage, TREES, TABLE, SeededEntropy(0), maps=MAPS, public=PUBLIC)
         assert watch.drawn == [(TREES, draw) for draw in drawn]
 
 
 def test_a_draw_alone_is_from_the_class_at_its_temperature() -> None:
-    table = non_reentrant(200)
+    table = by_itself(200)
     X = InMemory(table.X[:, :1], table.y)
     stumps = Stumps(cuts=[0.0, 0.5])
     expected = sspp(stumps, X, None, DrawStage(0.7), SeededEntropy(4))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -70,21 +69,6 @@ def test_a_batch_can_be_priced_before_it_is_sent() -> None:
     assert release.preview([[0.1], [0.2], [0.3]]).is_certain
     assert release.preview([[x / 10] for x in range(7)]).is_refused
     assert release.queries_answered_ == 0
-
-
-def test_threads_that_ask_together_get_no_more_labels_than_were_paid_for() -> None:
-    release = fitted(queries=40, answered=5)
-
-    def ask(x: float) -> str:
-        try:
-            return release.answer([x]).kind
-        except BudgetExhausted:
-            return "halted"
-
-    with ThreadPoolExecutor(8) as pool:
-        kinds = list(pool.map(ask, np.linspace(0.01, 0.3, 40)))
-    assert kinds.count("stable") == 5
-    assert release.labels_remaining_ == 0
 
 
 @pytest.mark.parametrize("cautious", [False, True])
@@ -176,8 +160,3 @@ def test_bad_parameters_are_named_before_noise_is_drawn(change: dict[str, Any], 
     with pytest.raises(ParameterError) as caught:
         ConfidentMaxAggregate(**(parameters | change)).fit(X, y)
     assert caught.value.name == name
-
-
-def test_parameters_survive_cloning() -> None:
-    release = ConfidentMaxAggregate(Thresholds(), epsilon=3.0, queries=7, entropy=4, **SURE)
-    assert clone(release).get_params() == release.get_params()

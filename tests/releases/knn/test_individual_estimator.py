@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from pcqr import BudgetExhausted, CopyCannotAnswer, DataError, IndividualKNN, ParameterError
 from pcqr.privacy.unit import PRESENCE, RECORD
@@ -118,12 +117,6 @@ def test_a_copy_has_the_log_and_no_records() -> None:
             with pytest.raises(CopyCannotAnswer):
                 step()
     assert len(pickle.dumps(release)) < 50_000
-
-
-def test_it_is_cloned_by_its_parameters() -> None:
-    release = IndividualKNN(epsilon=2.0, adjacency="remove", neighbours=100, unanswered=3)
-    assert clone(release).get_params() == release.get_params()
-    assert not {"hypotheses", "teachers", "alpha", "beta"} & release.get_params().keys()
 
 
 def test_what_is_left_is_public() -> None:

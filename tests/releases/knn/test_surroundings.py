@@ -56,8 +56,8 @@ def test_neither_other_records_nor_other_queries_matter(monkeypatch: pytest.Monk
     others = points(4, 500)
     others[123] = X[123]
     changed = Surroundings(plain(3), InMemory(others, labels), public, 5, WEIGHTS)
-    non_reentrant = [told(changed.near(x[None])[0]) for x in queries]
-    assert [near.get(123) for near in together] == [near.get(123) for near in non_reentrant]
+    by_itself = [told(changed.near(x[None])[0]) for x in queries]
+    assert [near.get(123) for near in together] == [near.get(123) for near in by_itself]
     assert any(123 in near for near in together)
 
 

@@ -27,20 +27,20 @@ GROUPS = st.lists(st.lists(PLAIN, min_size=1, max_size=5), min_size=1, max_size=
 
 @given(groups=GROUPS, remaining=LEFT)
 def test_votes_together_are_votes_one_after_the_other(groups: list[list[Asked]], remaining: Usage) -> None:
-    together, non_reentrant = votes(remaining), votes(remaining)
+    together, by_itself = votes(remaining), votes(remaining)
     for group in groups:
-        assert together.ask_together(group) == one_by_one(non_reentrant, group)
-    assert together.now() == non_reentrant.now()
-    assert [entry.label for entry in together.transcript] == [entry.label for entry in non_reentrant.transcript]
+        assert together.ask_together(group) == one_by_one(by_itself, group)
+    assert together.now() == by_itself.now()
+    assert [entry.label for entry in together.transcript] == [entry.label for entry in by_itself.transcript]
 
 
 @given(groups=GROUPS, remaining=LEFT, after=st.integers(1, 6))
 def test_publication_midway_is_where_it_would_be(groups: list[list[Asked]], remaining: Usage, after: int) -> None:
-    together, non_reentrant = universal(remaining, after), universal(remaining, after)
+    together, by_itself = universal(remaining, after), universal(remaining, after)
     for group in groups:
-        assert together.ask_together(group) == one_by_one(non_reentrant, group)
-    assert together.published == non_reentrant.published
-    assert together.protocol.now() == non_reentrant.protocol.now()
+        assert together.ask_together(group) == one_by_one(by_itself, group)
+    assert together.published == by_itself.published
+    assert together.protocol.now() == by_itself.protocol.now()
 
 
 def test_where_a_classifier_follows_the_votes_no_reply_says_that_queries_end() -> None:
@@ -77,7 +77,7 @@ def test_votes_of_all_requests_are_counted_at_once(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("asked", [Asked(rows(1), "ann", Usage(3, None)), Asked(rows(1), token=b"once")])
 def test_allowances_and_tokens_need_a_book(asked: Asked) -> None:
     for protocol in (votes(Usage(None, 9)), universal(Usage(None, 9), 3)):
-        with pytest.raises(ParameterError, match="book"):
+        with pytest.raises(ParameterError, match="quota_table"):
             protocol.ask_together([asked])
         assert protocol.ask_together([]) == []
 

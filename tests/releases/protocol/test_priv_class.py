@@ -16,6 +16,7 @@ from pcqr.hypotheses.base import Points
 from pcqr.mechanisms.sparse_vector import PaperSparseVector
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.releases.protocol.answers import Answer, Usage
+from pcqr.releases.protocol.log import Asked
 from pcqr.releases.protocol.online import PrivClass
 from pcqr.releases.subsample.plan import VoteStage
 from pcqr.releases.subsample.run import sub_samp
@@ -76,6 +77,20 @@ def protocol(unstable: int | None = 2, queries: int = 5, *, hard_stop: bool = Fa
 
 def point(value: float) -> Points:
     return np.array([[value]])
+
+
+@given(st.lists(st.integers(-3, 4), max_size=12), st.integers(0, 2))
+def test_a_query_gets_what_a_request_of_one_row_gets(values: list[int], unstable: int) -> None:
+    """Coins and counts included, up to the same refusal."""
+    (_, single), (_, batched) = protocol(unstable), protocol(unstable)
+    for value in map(point, values):
+        (answered,) = batched.ask_together([Asked(value)])
+        if answered.stopped is None:
+            assert [single.reply(value)] == answered.replies
+        else:
+            with pytest.raises(BudgetExhausted):
+                single.reply(value)
+    assert repr(single.transcript) == repr(batched.transcript)
 
 
 def test_a_hard_stop_refuses_the_query_after_the_last() -> None:

@@ -20,10 +20,9 @@ from pcqr.hypotheses.base import Labels, Points
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.mechanisms.sparse_vector import OneSidedSparseVector
 from pcqr.privacy.entropy import SeededEntropy
-from pcqr.releases.protocol import online as sharing
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Asked
-from pcqr.releases.protocol.online import Lock, SharedTransactions
+from pcqr.releases.protocol.online import Lock
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.semi_private.run import sspp
 from pcqr.releases.subsample.plan import VoteStage
@@ -67,7 +66,6 @@ def impatient(universal: UnvPrivCl) -> UnvPrivCl:
     """With locks for which nobody waits, one of the release and one of its votes."""
     for asked in (universal, universal.protocol):
         asked._lock = Impatient()
-        asked._sharing = SharedTransactions(asked._lock)
     return universal
 
 
@@ -103,7 +101,6 @@ def test_while_a_thread_publishes_nobody_else_gets_in(monkeypatch: pytest.Monkey
     """A second draw would be a second release that nobody has paid for."""
     universal, draw = impatient(release(after=1)), Step(Threshold(0.5))
     monkeypatch.setattr(unv_priv_cl, "sspp", draw)
-    monkeypatch.setattr(sharing, "PATIENCE", 0.0)
     with draw.held_by(lambda: universal.answer(point(0.9))):
         for act in (universal.answer, universal.preview):
             with pytest.raises(Held):
@@ -120,13 +117,12 @@ def test_while_a_thread_decides_nobody_else_gets_in(whole: bool, monkeypatch: py
     universal, decide = impatient(release(after=9, unstable=1)), Step(1)
     votes = universal.protocol
     monkeypatch.setattr(votes.labeller, "decide", decide)
-    monkeypatch.setattr(sharing, "PATIENCE", 0.0)
     with decide.held_by(lambda: (universal if whole else votes).answer(point(0.9))):
         acts: list[Callable[[], object]] = [
             votes.now,
             lambda: votes.preview(point(0.8)),
             lambda: votes.answer(point(0.8)),
-            lambda: votes.ask([Asked(point(0.8))], None),
+            lambda: votes.ask_together([Asked(point(0.8))]),
             lambda: universal.answer(point(0.8)),
         ]
         for act in acts:

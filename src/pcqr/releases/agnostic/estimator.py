@@ -9,7 +9,7 @@ from pcqr.privacy.entropy import Entropy
 from pcqr.releases.agnostic.planning import plan_agnostic, plan_direct
 from pcqr.releases.agnostic.run import ag_priv_cl
 from pcqr.releases.base.contributions import ContributionBound, weighs_rows
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.base.stable import RelabellingRelease
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.noisy_max.run import noisy_max
@@ -124,7 +124,7 @@ class AgnosticRelease(RelabellingRelease[Any]):
     _: KW_ONLY
     vote: Vote = "auto"
 
-    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:
+    def _bound(self, hypotheses: HypothesisClass) -> ContributionBound:
         """Return "one row" unless the draw weighs rows. Noisy votes make no draw: teachers get all rows."""
         if not weighs_rows(hypotheses):
             return "one row"
@@ -141,20 +141,20 @@ class AgnosticRelease(RelabellingRelease[Any]):
         """May the planner do without votes?"""
         return self.mode == "calibrated" and self.vote == "auto" and self._pins() == Pins()
 
-    def _make_plan(self, request: Request, known: Known) -> VotingPlan | ClassifierPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> VotingPlan | ClassifierPlan:  # noqa: ARG002
         if request.hypotheses.is_fixed and self._is_free:
             return plan_direct(request)
         return plan_agnostic(request, self.mode, vote=self.vote)
 
     def _start(
-        self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan | ClassifierPlan, entropy: Entropy
+        self, context: FitContext, inputs: FitInputs, plan: VotingPlan | ClassifierPlan, entropy: Entropy
     ) -> None:
         if isinstance(plan, ClassifierPlan):
-            self._protocol = answered_by_draw(hypotheses, given.records, plan.draw, plan.queries, entropy)
+            self._protocol = answered_by_draw(context.hypotheses, inputs.records, plan.draw, plan.queries, entropy)
             return
         labeller: PrivLabel
         if isinstance(plan.vote, NoisyMaxStage):
-            labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
+            labeller = noisy_max(context.hypotheses, inputs.records, plan.vote, entropy)
         else:
-            labeller = ag_priv_cl(hypotheses, given.records, given.public, plan.vote, entropy)
+            labeller = ag_priv_cl(context.hypotheses, inputs.records, context.points, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)

@@ -21,10 +21,10 @@ from pcqr.errors import BudgetExhausted, Exhausted, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
-from pcqr.releases.base.inputs import Known, LabelArray, label_cells, plain_name
+from pcqr.releases.base.inputs import FitContext, LabelArray, label_cells, plain_name
 from pcqr.releases.base.kept import KeptRelease, V
-from pcqr.releases.protocol.answers import Answer, BatchCost
-from pcqr.releases.protocol.log import Answered, Asked, QuotaTable, batch_cost, keys, new_rows, with_range
+from pcqr.releases.protocol.answers import Answer, BatchCost, batch_cost, keys, new_rows, with_range
+from pcqr.releases.protocol.log import Answered, Asked, QuotaTable
 from pcqr.releases.protocol.plan import Aim, Budget, Pins, Plan, QueryPlan
 from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
 
@@ -91,7 +91,7 @@ class Release(KeptRelease[V]):
         ----------
         asked : Asked
             The request; its points by `points`.
-        book : QuotaTable
+        quota_table : QuotaTable
             That of this release (`quota_table()`).
 
         Returns
@@ -172,7 +172,7 @@ class Release(KeptRelease[V]):
             Before `fit`.
         """
         point = self._query(x)
-        reply = next(self._protocol.replies(point))
+        reply = self._protocol.reply(point)
         return self._shown(reply.answer, reply.coin)
 
     @np.errstate(all="ignore")
@@ -265,7 +265,7 @@ class Release(KeptRelease[V]):
         ----------
         asked : sequence of Asked
             The requests; their points by `points`.
-        book : QuotaTable or None, default None
+        quota_table : QuotaTable or None, default None
             That of this release (`quota_table()`), where askers have allowances or tokens.
 
         Returns
@@ -349,30 +349,26 @@ class Release(KeptRelease[V]):
         """Unstable answers that may still be given before the release halts or publishes. None: they have no limit."""
         return self._votes.remaining.unstable
 
-    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        found = super()._prepared(hypotheses, known)
-        return found if self._answers_by_draw(found) else found.for_votes(known.records)
+    def _prepare_class(self, context: FitContext) -> None:
+        super()._prepare_class(context)
+        if not self._answers_by_draw(context.hypotheses):
+            context.hypotheses = context.hypotheses.for_votes(context.public.records)
 
     def _answers_by_draw(self, hypotheses: HypothesisClass) -> bool:  # noqa: ARG002
         """Does one member of the class, drawn once, answer every query, without votes?"""
         return False
 
     def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:  # noqa: ARG002
-        """An answer as the caller gets it."""
-        return self._named(answer)
+        """An answer as the caller gets it, with the name of its label."""
+        label = None if answer.label is None else plain_name(self.classes_[answer.label])
+        return Answer(label, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
 
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+    def _request(self, context: FitContext) -> Request:
+        hypotheses = context.hypotheses
         if hypotheses.labels != 2 and self.two_labels_because is not None and not self._answers_by_draw(hypotheses):
             raise ParameterError("classes", f"two label names: {self.two_labels_because}", self.classes)
-        return Request(
-            records=records,
-            features=features,
-            hypotheses=hypotheses,
-            budget=Budget(self.epsilon, self.delta),
-            aim=Aim(self.queries, self.alpha, self.beta),
-            pins=self._pins(),
-            public=public,
-        )
+        aim = Aim(self.queries, self.alpha, self.beta)
+        return context.request(Budget(self.epsilon, self.delta), aim, self._pins())
 
     def _takes_several_labels(self) -> bool:
         hypotheses = self._class(has_public=False, has_schema=False)

@@ -130,9 +130,9 @@ def unit_numbers(groups: Any) -> IntArray:
     ids = [_id(value) for value in kept]
     if not ids or None in ids:
         raise DataError("groups", _ALLOWED, "a missing one")
-    known: dict[str | None, int] = {}
-    user_level = np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)
-    return user_level[places]
+    numbers: dict[str | None, int] = {}
+    unit = np.array([numbers.setdefault(each, len(numbers)) for each in ids], dtype=np.int64)
+    return unit[places]
 
 
 def _id(value: Any) -> str | None:
@@ -202,27 +202,27 @@ ClassWeight = Literal["balanced"] | Mapping[Any, float] | None
 _WEIGHTS_ALLOWED = "None, 'balanced', or a mapping from labels to positive numbers"
 
 
-def check_class_weight(given: Any) -> None:
+def check_class_weight(class_weight: Any) -> None:
     """Raise unless it is what `class_weight` may be. Labels are compared with names later (`declared_weights`)."""
-    if given is None or (isinstance(given, str) and given == "balanced"):
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return
-    if not isinstance(given, Mapping) or not given:
-        raise ParameterError("class_weight", _WEIGHTS_ALLOWED, given)
-    for weight in given.values():
+    if not isinstance(class_weight, Mapping) or not class_weight:
+        raise ParameterError("class_weight", _WEIGHTS_ALLOWED, class_weight)
+    for weight in class_weight.values():
         check_positive("class_weight", weight)
 
 
-def declared_weights(given: Any, names: Sequence[Any]) -> ByLabel | None:
+def declared_weights(class_weight: Any, names: Sequence[Any]) -> ByLabel | None:
     """Return what a record of each of the labels `names` counts, in 64ths; None where nothing is declared.
 
     Labels that the mapping does not name have the weight 1.
     """
-    check_class_weight(given)
-    if not isinstance(given, Mapping):
+    check_class_weight(class_weight)
+    if not isinstance(class_weight, Mapping):
         return None
     places = {text_of(read(name)): place for place, name in enumerate(names)}
     found = [1.0] * len(names)
-    for label, weight in given.items():
+    for label, weight in class_weight.items():
         place = places.get(_text(label))
         if place is None:
             raise ParameterError("class_weight", f"weights of the labels {list(names)}", label)

@@ -1,4 +1,4 @@
-"""The class H that a user names: one of pcqr.hypotheses or, where teachers are all that is wanted, any classifier."""
+"""What every estimator shares: the class it is given, its texts, and the steps of `fit` and `plan`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import reprlib
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from html import escape
@@ -22,10 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 from pcqr import registry
 from pcqr.addresses import hidden
 from pcqr.checks import check_integer
-from pcqr.data.records import GroupedRecords, Records
+from pcqr.data.records import GroupedRecords
 from pcqr.data.schema import Schema
 from pcqr.data.schema.matrix import one_row
-from pcqr.data.schema.raw import RawColumn, RawInMemory, RawTable
+from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, raw_columns
 from pcqr.durable.account import Account, AccountLike, resolve_account
 from pcqr.errors import DataError, FittedAgain, NothingPublic, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Points
@@ -40,36 +40,39 @@ from pcqr.progress import showing
 from pcqr.releases.base.contributions import BOUNDED, WEIGHED, ContributionBound, Groups
 from pcqr.releases.base.inputs import (
     AssumePublic,
-    Given,
-    Known,
+    FitContext,
+    FitInputs,
     LabelArray,
+    PrivateParts,
+    PrivateTable,
+    PublicInfo,
     check_public,
     check_width,
     declared,
-    handed,
+    has_names,
     in_order,
-    plain_name,
+    plan_schema,
+    private_table,
+    raw_table,
     read_points,
     schema_for,
-    schema_known,
     width_of,
 )
 from pcqr.releases.classifier.predicates import schema_of_kinds
-from pcqr.releases.protocol.answers import Answer
 from pcqr.releases.protocol.plan import Plan
 
 
-def as_class(given: Any, *, takes_learners: bool) -> HypothesisClass:
-    """`given` as a hypothesis class; with `takes_learners`, a scikit-learn classifier becomes one that only learns."""
-    found = Estimators(given) if takes_learners and is_estimator(given) else given
+def as_class(hypotheses: Any, *, takes_learners: bool) -> HypothesisClass:
+    """`hypotheses` as a class; with `takes_learners`, a scikit-learn classifier becomes one that only learns."""
+    found = Estimators(hypotheses) if takes_learners and is_estimator(hypotheses) else hypotheses
     if isinstance(found, HypothesisClass) and (takes_learners or not found.only_learns):
         return found
     if takes_learners:
-        raise ParameterError("hypotheses", "a class from pcqr.hypotheses or a scikit-learn classifier", given)
+        raise ParameterError("hypotheses", "a class from pcqr.hypotheses or a scikit-learn classifier", hypotheses)
     allowed = "a class from pcqr.hypotheses"
-    if isinstance(found, HypothesisClass) or is_estimator(given):
+    if isinstance(found, HypothesisClass) or is_estimator(hypotheses):
         allowed += f" that can be drawn from; teachers that only learn are for {_takers()}"
-    raise ParameterError("hypotheses", allowed, given)
+    raise ParameterError("hypotheses", allowed, hypotheses)
 
 
 def _takers() -> str:
@@ -181,9 +184,7 @@ class Displayed:
 
 
 P = TypeVar("P", bound=Plan)
-Bought = tuple[HypothesisClass, Schema | None]
-"""The class and the schema that take the place of those that the plan was made with."""
-NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
+BOUGHT_OF_PERSONS = "predicates are bought from one row of each person, chosen by a secret coin"
 
 
 _FITTED = {
@@ -201,13 +202,18 @@ def account_for(account: AccountLike | None, entropy: Entropy) -> Account | None
 
 
 class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  # type: ignore[misc]
-    """The common part of every pcqr classifier. Subclasses say how to plan and how to start."""
+    """The common part of every pcqr classifier: `fit` and `plan`, in steps that a subclass may override.
+
+    `_request` checks parameters, `_prepare_class` fixes the class, `_make_plan` plans, `_check_inputs` judges the
+    records, `_start` draws. All of them read what they need from a `FitContext`, and leave there what they find.
+    """
 
     hypotheses: HypothesisClass | None
     epsilon: float
     entropy: Entropy | int | None
     classes: Sequence[Any] | None
     account: AccountLike | None
+    types: Mapping[str, RawKind] | None
 
     classes_: LabelArray
     n_features_in_: int
@@ -221,6 +227,12 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
 
     takes_learners: ClassVar[bool] = False
     """May H be a class that only learns, such as any scikit-learn classifier?"""
+
+    plans_without_public: ClassVar[bool] = False
+    """Are columns read by their kinds, those of `types` or of a frame, where nothing is public?"""
+
+    contribution_bound: ClassVar[ContributionBound] = "one row"
+    """How the rows of a person are bounded (proofs/user_level.md), unless it depends on the class."""
 
     no_groups_because: ClassVar[str | None] = None
     """Why `fit` takes no `groups`, where it does not."""
@@ -285,25 +297,7 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             When n·ε is so small that no more than the most common label can be expected.
         """
         with np.errstate(all="ignore"):  # whether a float underflows depends on the records
-            fitter = self._fitter()
-            try:
-                fitter._fit(X, y, public, schema, groups, verbose)
-            finally:
-                self._has_spent = fitter._has_spent
-            self._take_over(fitter)
-            return self
-
-    def _fitter(self) -> PrivateEstimator[Any]:
-        """Return the estimator that does the work of `fit`: this one, or another one on its behalf."""
-        return self
-
-    def _take_over(self, fitter: PrivateEstimator[Any]) -> None:
-        """Take over what another estimator has fitted on behalf of this one."""
-
-    def _is_fitted_by(self, fitter: PrivateEstimator[Any], plan: type[Plan]) -> None:
-        """Let accounts and warnings see a fit of another estimator as one of this estimator, with this plan class."""
-        self._share_fits(fitter)
-        fitter._charged_as = (type(self).__name__, plan.__name__)
+            return self._fit(X, y, public, schema, groups, verbose)
 
     def _fit(
         self,
@@ -313,64 +307,35 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         schema: Schema | AssumePublic | None,
         groups: Any,
         verbose: bool,
-        sample_weight: Any = None,
+        shares: Callable[[], NDArray[np.float64] | None] | None = None,
     ) -> Self:
-        """`fit`, with a weight for each row where a subclass takes weights."""
-        self._let_go()
+        """`fit`. `shares` reads what each row counts, from 0 to 1, once parameters were judged."""
         self._forget()
-        assume_public, public = (True, public.rows) if isinstance(public, AssumePublic) else (False, public)
-        hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
-        self._request(hypotheses, 1, 1, None)  # parameters are judged before data
-        if groups is not None:
-            self._check_groups(hypotheses, groups)
+        is_assumed, public = (True, public.rows) if isinstance(public, AssumePublic) else (False, public)
+        context = self._check_parameters(1, public, schema, groups)  # parameters are judged before data
         entropy = resolve_entropy(self.entropy)
-        account = self._account(entropy)
-        schema = schema_for(X, schema, public, hypotheses)
+        account = account_for(self.account, entropy)
         with showing() if verbose else nullcontext():
-            raw, X, schema = self._by_kinds(X, public, schema, hypotheses)
-            table = handed(self, X, y, schema, groups, self._row_shares(sample_weight))
-            if public is not None and schema is None:
-                check_width(public, table.width)
-            shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
-            known = Known(table.size, table.width, shown, schema, has_row_weights=sample_weight is not None)
-            typed = self._of_types(X, known) if raw is None else raw.assumptions
-            known = self._supposed(known if raw is None else known.of(raw.columns))
-            hypotheses = self._prepared(hypotheses, known)
-            hypotheses.check_width(known.features)
-            names, records, assumptions = table.named(self.classes, hypotheses, known.texts)
-            records = self._weighed(records, names)
-            if shown is not None and not assume_public:
-                check_public(shown, records)
-            if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
-                assumptions += (PUBLIC_POINTS,)
-            assumptions += (*self._assumed(known), *self._guessed(known), *typed, *(schema.cost if schema else ()))
-            hypotheses = hypotheses.with_labels(names.shape[0])
-            known = self._with_maps(hypotheses, known)
-            given = Given(
-                records,
-                None if hypotheses.is_fixed else shown,
-                known,
-                self._find_gpu(weighed=groups is not None or sample_weight is not None),
-                raw,
-            )
-
-            n, p = records.size, records.width
-            request = self._request(hypotheses, n, p, None if given.public is None else given.public.shape[0])
-            plan = self._make_plan(request, known)
-            hypotheses.check_work(plan.stages.work(n), p)
-            is_private = entropy.is_private and (schema is None or schema.is_private)
-            guarantee = plan.guarantee.drawn_with(private_entropy=is_private).assuming(*assumptions)
-            if groups is not None:
-                guarantee = self._user_level_guarantee(guarantee, hypotheses, known)
+            table, raw = self._read_inputs(context, X, y, public, schema, groups, shares)
+            self._prepare_class(context)
+            inputs = self._read_records(context, table, raw, is_assumed=is_assumed)
+            plan = self._plan_for(context)
+            inputs, n = self._check_inputs(context, inputs), context.public.records
+            is_private = entropy.is_private and (context.schema is None or context.schema.is_private)
+            guarantee = plan.guarantee.drawn_with(private_entropy=is_private).assuming(*context.assumptions)
+            if context.is_user_level:
+                guarantee = self._at_user_level(guarantee, context)
             warn_if_weak(guarantee, n)
             warn_if_unanswered(plan)
-            warn_if_nothing_learned(self._shortfall(hypotheses, known))
-            self._check_room(given)
-            self._charge(account, guarantee, hypotheses, plan, n)
-            hypotheses, schema = self._begin(hypotheses, given, plan, entropy) or (hypotheses, schema)
-        self.schema_, self.classes_, self.hypotheses_ = schema, names, hypotheses
-        self.n_records_, self.n_public_ = n, None if shown is None else shown.shape[0]
-        self.guarantee_ = self._final_guarantee(guarantee.charged(to_account=account is not None), names)
+            warn_if_nothing_learned(context.shortfall)
+            self._charge(account, guarantee, context, plan)
+            context.guarantee = guarantee.charged(to_account=account is not None)
+            if isinstance(inputs.records, GroupedRecords) and self._bound(context.hypotheses) == "one row":
+                inputs = replace(inputs, records=inputs.records.one_each(entropy))
+            self._start(context, inputs, plan, entropy)
+        self.schema_, self.classes_, self.hypotheses_ = context.schema, context.names, context.hypotheses
+        self.n_records_, self.n_public_ = n, None if context.public.points is None else context.public.points.shape[0]
+        self.guarantee_ = context.guarantee
         self.plan_ = replace(plan, guarantee=self.guarantee_)
         return self
 
@@ -422,8 +387,8 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         NothingLearned
             When n·ε is so small that no more than the most common label can be expected.
         """
-        hypotheses, plan, known = self._planned(records, features, public, schema, user_level=user_level)
-        warn_if_nothing_learned(self._shortfall(hypotheses, known))
+        context, plan = self._planned(records, features, public, schema, user_level=user_level)
+        warn_if_nothing_learned(context.shortfall)
         return plan
 
     def _planned(
@@ -435,34 +400,159 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         *,
         user_level: bool = False,
         weights: bool = False,
-    ) -> tuple[HypothesisClass, P, Known]:
-        """The class, the plan and the feature maps of a `fit` of which so much is public."""
+    ) -> tuple[FitContext, P]:
+        """Return the plan of a `fit` of which so much is public, and the context that it was made in."""
         check_integer("records", records, least=1)
         public = public.rows if isinstance(public, AssumePublic) else public
-        hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
-        self._request(hypotheses, records, 1, None)  # parameters are judged first
-        if user_level:
-            self._check_groups(hypotheses)
-        schema = schema_known(schema, public, hypotheses)
-        shown = None
+        context = self._check_parameters(records, public, schema, user_level or None)
+        hypotheses, schema = context.hypotheses, plan_schema(schema, public, context.hypotheses)
+        shown, columns = None, tuple[RawColumn, ...]()
         if public is not None:  # read by a clone: nothing is set on an estimator that may be fitted
             shown = hypotheses.check_points(read_points(clone(self), public, schema, reset=True), name="public")
-        columns = self._declared(hypotheses) if public is None and schema is None else ()
-        schema = schema_of_kinds(columns) if columns else schema
-        known = Known(records, width_of(features, shown, schema), shown, schema, has_row_weights=weights)
-        known = self._supposed(known.of(columns))
-        width = known.features
-        hypotheses = self._prepared(hypotheses, known)
-        hypotheses.check_points(np.zeros((1, width)))  # a class may need a certain width
+        elif schema is None and self.plans_without_public and self.types is not None and not hypotheses.is_fixed:
+            columns = raw_columns(dict.fromkeys(self.types, ""), self.types, "types")[0]
+            schema = schema_of_kinds(columns)
+        context.schema, context.width = schema, width_of(features, shown, schema)
+        context.public = PublicInfo(records, context.width, shown, schema, has_row_weights=weights, columns=columns)
+        self._prepare_class(context)
+        context.width = context.public.features
+        context.hypotheses.check_points(np.zeros((1, context.width)))  # a class may need a certain width
         if self.classes is not None:
-            hypotheses = hypotheses.with_labels(len(declared(self.classes)))
-        points = None if shown is None or hypotheses.is_fixed else shown.shape[0]
-        known = self._with_maps(hypotheses, known)
-        plan = self._make_plan(self._request(hypotheses, records, width, points), known)
-        hypotheses.check_work(plan.stages.work(records), width)
+            context.hypotheses = context.hypotheses.with_labels(len(declared(self.classes)))
+        plan = self._plan_for(context)
         if user_level:
-            plan = replace(plan, guarantee=self._user_level_guarantee(plan.guarantee, hypotheses, known))
-        return hypotheses, plan, known
+            plan = replace(plan, guarantee=self._at_user_level(plan.guarantee, context))
+        return context, plan
+
+    # ---- the steps of `fit` and `plan`
+
+    def _check_parameters(self, records: int, public: Any, schema: Any, groups: Any) -> FitContext:
+        """Return a context with the class alone. Raise where a parameter is not allowed."""
+        hypotheses = self._class(has_public=public is not None, has_schema=schema is not None)
+        context = FitContext(hypotheses, PublicInfo(records, 1, None, None), is_user_level=groups is not None)
+        self._request(context)
+        if not context.is_user_level:
+            return context
+        if self.no_groups_because is not None:
+            raise ParameterError("groups", f"None for {type(self).__name__}: {self.no_groups_because}", "ids")
+        if isinstance(groups, Groups) and groups.rows != 1 and self._bound(hypotheses) not in WEIGHED:
+            allowed = f"1 for {type(self).__name__}, which weighs no rows with these parameters"
+            raise ParameterError("groups.rows", allowed, groups.rows)
+        return context
+
+    def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
+        """Return `hypotheses`, or the default where that is None."""
+        if getattr(self, "hypotheses", None) is None:
+            return self._default_class(has_public=has_public, has_schema=has_schema)
+        return as_class(self.hypotheses, takes_learners=self.takes_learners)
+
+    def _read_inputs(
+        self,
+        context: FitContext,
+        X: Any,
+        y: ArrayLike | None,
+        public: Any,
+        schema: Schema | AssumePublic | None,
+        groups: Any,
+        shares: Callable[[], NDArray[np.float64] | None] | None,
+    ) -> tuple[PrivateTable | PrivateParts, RawTable | None]:
+        """Read the private table, also as columns of kinds where that is wanted, and what is public of it."""
+        hypotheses, raw, schema = context.hypotheses, None, schema_for(X, schema, public, context.hypotheses)
+        if public is None and schema is None:
+            raw = raw_table(X, self.types, hypotheses) if self.plans_without_public else None
+            context.has_column_names = raw is None and has_names(X)
+        columns = () if raw is None else raw.columns
+        if raw is not None:  # a table in parts is read later
+            schema, context.assumptions = schema_of_kinds(columns), raw.assumptions
+            X = raw.compact(schema) if isinstance(raw, RawInMemory) else X
+        by_row = None if shares is None else shares()
+        table = private_table(self, X, y, schema, groups, by_row)
+        if public is not None and schema is None:
+            check_width(public, table.width)
+        shown = None if public is None else hypotheses.check_points(self._table(public, schema), name="public")
+        context.schema, context.width = schema, table.width
+        context.public = PublicInfo(
+            table.size, table.width, shown, schema, has_row_weights=by_row is not None, columns=columns
+        )
+        return table, raw
+
+    def _read_records(
+        self, context: FitContext, table: PrivateTable | PrivateParts, raw: RawTable | None, *, is_assumed: bool
+    ) -> FitInputs:
+        """Read the records, whose labels get names, and judge the public rows by them unless these are assumed."""
+        hypotheses, shown = context.hypotheses, context.public.points
+        hypotheses.check_width(context.public.features)
+        context.names, records, assumptions = table.named(self.classes, hypotheses, context.public.texts)
+        if shown is not None and not is_assumed:
+            check_public(shown, records)
+        if shown is not None and (hypotheses.needs_public or not hypotheses.is_fixed):
+            assumptions += (PUBLIC_POINTS,)
+        if context.uninformed is not None:
+            warnings.warn(context.uninformed, NothingPublic, stacklevel=4)
+        cost = () if context.schema is None else context.schema.cost
+        context.assumptions = (*assumptions, *context.assumptions, *cost)
+        context.hypotheses = hypotheses.with_labels(context.names.shape[0])
+        return FitInputs(records, raw)
+
+    def _plan_for(self, context: FitContext) -> P:
+        plan = self._make_plan(context, self._request(context))
+        context.hypotheses.check_work(plan.stages.work(context.public.records), context.width)
+        return plan
+
+    def _charge(self, account: Account | None, guarantee: Guarantee, context: FitContext, plan: P) -> None:
+        """Charge the account, before anything is drawn."""
+        if account is not None:
+            self._has_spent = None
+            what, plan_name = self._charged_as or (type(self).__name__, type(plan).__name__)
+            account.charge(
+                guarantee,
+                what,
+                hypotheses=type(context.hypotheses).__name__,
+                plan=plan_name,
+                records=context.public.records,
+            )
+        elif guarantee.is_private:
+            self._count_fit()
+        self._has_spent = True
+
+    def _at_user_level(self, guarantee: Guarantee, context: FitContext) -> Guarantee:
+        found = guarantee.at_user_level(BOUNDED[self._bound(context.hypotheses)])
+        return found if context.public.recipe is None else found.explained(BOUGHT_OF_PERSONS)
+
+    # ---- what a subclass may override
+
+    def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
+        """Return the class where `hypotheses` is None."""
+        return Stumps()
+
+    @abstractmethod
+    def _request(self, context: FitContext) -> Request:
+        """Return the parameters, checked, with the class and the public size of the data (`context.request`)."""
+
+    def _prepare_class(self, context: FitContext) -> None:
+        """Fix the predicates of the class and what was left open, by public things. Add what that assumes."""
+        found = context.hypotheses.prepared(context.public.points, context.public.schema)
+        if found.needs_public and not found.is_fixed:
+            raise ParameterError("public", f"public rows or a schema for {type(found).__name__}", None)
+        context.hypotheses = found
+
+    @abstractmethod
+    def _make_plan(self, context: FitContext, request: Request) -> P:
+        """Return the plan, from public numbers alone."""
+
+    def _check_inputs(self, context: FitContext, inputs: FitInputs) -> FitInputs:  # noqa: ARG002
+        """Return the records as `_start` takes them. Refuse what cannot be done with them: nothing is charged yet."""
+        return inputs
+
+    @abstractmethod
+    def _start(self, context: FitContext, inputs: FitInputs, plan: P, entropy: Entropy) -> None:
+        """Draw what the plan says: touch the private records for the first time."""
+
+    def _bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
+        """Return how the rows of a person are bounded."""
+        return self.contribution_bound
+
+    # ---- what it says once it is fitted
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Keep a password in the address of an account out of all that shows or writes parameters."""
@@ -476,162 +566,6 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         """
         return self._has_spent
 
-    def _final_guarantee(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:  # noqa: ARG002
-        """The guarantee with what else there is to say of a release, once it is there."""
-        return guarantee
-
-    def _let_go(self) -> None:
-        """Close what an earlier fit has left open."""
-
-    def _find_gpu(self, *, weighed: bool) -> str | None:  # noqa: ARG002
-        """Return the GPU that this fit uses, or None for the CPU. `weighed`: rows have weights, as those of persons."""
-        return None
-
-    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:  # noqa: ARG002
-        """Return why nothing can be learned, by public numbers, and what would change it; None where something can."""
-        return None
-
-    def _row_shares(self, sample_weight: Any) -> NDArray[np.float64] | None:  # noqa: ARG002
-        """What each row counts, from 0 to 1."""
-        return None
-
-    def _weighed(self, records: Records, names: LabelArray) -> Records:  # noqa: ARG002
-        """The records, with weights of labels where there are declared ones."""
-        return records
-
-    def _check_room(self, given: Given) -> None:
-        """Raise where what is kept of the records would not fit, before anything is charged."""
-
-    def _account(self, entropy: Entropy) -> Account | None:
-        """The account that this release is charged to."""
-        return account_for(self.account, entropy)
-
-    def _charge(
-        self, account: Account | None, guarantee: Guarantee, hypotheses: HypothesisClass, plan: P, records: int
-    ) -> None:
-        """Before anything is drawn."""
-        if account is not None:
-            self._has_spent = None
-            what, plan_name = self._charged_as or (type(self).__name__, type(plan).__name__)
-            account.charge(
-                guarantee,
-                what,
-                hypotheses=type(hypotheses).__name__,
-                plan=plan_name,
-                records=records,
-            )
-        elif guarantee.is_private:
-            self._count_fit()
-        self._has_spent = True
-
-    @abstractmethod
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
-        """The parameters, checked, together with the class and the public size of the data."""
-
-    @abstractmethod
-    def _make_plan(self, request: Request, known: Known) -> P: ...
-
-    @abstractmethod
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> Bought | None:
-        """Touch the private records for the first time. Return what was bought in the place of public things."""
-
-    def _begin(self, hypotheses: HypothesisClass, given: Given, plan: P, entropy: Entropy) -> Bought | None:
-        """`_start`, on one row of each person where all their rows are too much."""
-        if isinstance(given.records, GroupedRecords) and self._contribution_bound(hypotheses) == "one row":
-            given = replace(given, records=given.records.one_each(entropy))
-        return self._start(hypotheses, given, plan, entropy)
-
-    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
-        """Return how the rows of a person are bounded (proofs/user_level.md). By default one row of each is sampled."""
-        return "one row"
-
-    def _user_level_guarantee(
-        self,
-        guarantee: Guarantee,
-        hypotheses: HypothesisClass,
-        known: Known,  # noqa: ARG002
-    ) -> Guarantee:
-        return guarantee.at_user_level(BOUNDED[self._contribution_bound(hypotheses)])
-
-    def _check_groups(self, hypotheses: HypothesisClass, groups: Any = None) -> None:
-        if self.no_groups_because is not None:
-            raise ParameterError("groups", f"None for {type(self).__name__}: {self.no_groups_because}", "ids")
-        if isinstance(groups, Groups) and groups.rows != 1 and self._contribution_bound(hypotheses) not in WEIGHED:
-            allowed = f"1 for {type(self).__name__}, which weighs no rows with these parameters"
-            raise ParameterError("groups.rows", allowed, groups.rows)
-
-    def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
-        """`hypotheses`, or the default where that is None."""
-        if self.hypotheses is None:
-            return self._default_class(has_public=has_public, has_schema=has_schema)
-        return as_class(self.hypotheses, takes_learners=self.takes_learners)
-
-    def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
-        return Stumps()
-
-    def _by_kinds(
-        self, X: Any, public: Any, schema: Schema | None, hypotheses: HypothesisClass
-    ) -> tuple[RawTable | None, Any, Schema | None]:
-        """Return `X` as read by a schema of the kinds of its columns, where nothing is public, and that schema.
-
-        A table in parts is read later.
-        """
-        if public is not None or schema is not None or (found := self._raw(X, hypotheses)) is None:
-            return None, X, schema
-        schema = schema_of_kinds(found.columns)
-        return found, found.compact(schema) if isinstance(found, RawInMemory) else X, schema
-
-    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawTable | None:  # noqa: ARG002
-        """Return `X` as columns of kinds, for an estimator that can do with nothing public, if its columns have any."""
-        return None
-
-    def _of_types(self, X: Any, known: Known) -> tuple[str, ...]:  # noqa: ARG002
-        """Return the assumptions about the types of the columns of `X`, which was not read by kinds."""
-        return ()
-
-    def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:  # noqa: ARG002
-        """Return the columns whose kinds are declared, for such an estimator."""
-        return ()
-
-    def _supposed(self, known: Known) -> Known:
-        """Return `known` with what takes the place of public things where there are none."""
-        return known
-
-    def _is_uninformed(self, known: Known) -> bool:  # noqa: ARG002
-        """Is the class made of questions that suit no table, for want of public rows, a schema or a declaration?"""
-        return False
-
-    def _guess(self, known: Known) -> str:  # noqa: ARG002
-        """What is done to columns of which nothing is known. Costs accuracy, not privacy."""
-        return NOTHING_KNOWN
-
-    def _guessed(self, known: Known) -> tuple[str, ...]:
-        """What is assumed where nothing is known of the columns, with a warning."""
-        if not self._is_uninformed(known):
-            return ()
-        guess = self._guess(known)
-        warnings.warn(
-            f"Nothing is known of the columns. They get {guess}: give `public` rows or a `schema`.",
-            NothingPublic,
-            stacklevel=4,  # errstate stands between
-        )
-        return (guess,)
-
-    def _assumed(self, known: Known) -> tuple[str, ...]:  # noqa: ARG002
-        """What else is treated as public."""
-        return ()
-
-    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        """The class for a table of which so much is `known`: its questions fixed, what was left open decided."""
-        found = hypotheses.prepared(known.points, known.schema)
-        if found.needs_public and not found.is_fixed:
-            raise ParameterError("public", f"public rows or a schema for {type(found).__name__}", None)
-        return found
-
-    def _with_maps(self, hypotheses: HypothesisClass, known: Known) -> Known:  # noqa: ARG002
-        """Return `known` with the public feature maps that this estimator needs."""
-        return known
-
     def _table(self, X: Any, schema: Schema | None) -> Points:
         """Public points or queries as the table of numbers that `fit` was given."""
         return read_points(self, X, schema, reset=False)
@@ -640,13 +574,13 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         if not hasattr(self, "plan_"):  # what scikit-learn looks at in the end, too
             check_is_fitted(self, "plan_")
 
-    def _named(self, answer: Answer[int]) -> Answer[Any]:
-        label = None if answer.label is None else plain_name(self.classes_[answer.label])
-        return Answer(label, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
-
     def _query(self, x: Any) -> Points:
         """Return a query (vector, one-row table or, if columns have names, mapping or Series) as a one-row table."""
         self._check_fitted()
+        if type(x) is list and self.schema_ is None and len(x) == self.n_features_in_ and set(map(type, x)) == {float}:
+            numbers = np.array([x])  # a plain vector needs no reading. What is wrong with another one is said below
+            if np.isfinite(numbers).all() and not hasattr(self, "feature_names_in_"):
+                return numbers
         names = getattr(self, "feature_names_in_", None) if self.schema_ is None else self.schema_.names
         row = one_row(x, None if names is None else list(names))
         point = in_order(row) if self.schema_ is None and isinstance(row, Mapping) else self._table(row, self.schema_)

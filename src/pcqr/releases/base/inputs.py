@@ -1,11 +1,11 @@
-"""What an estimator is given: private records, and what is public of them."""
+"""What a fit gets: private records, and what is public of them."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,22 +19,28 @@ from pcqr.data.records import Encoded, InMemory, Narrow, ParquetTable, Records
 from pcqr.data.records.encoded import is_narrow
 from pcqr.data.records.feature_map import FeatureMap
 from pcqr.data.records.parted import Parted
+from pcqr.data.records.parted.parquet import RawParquet
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.cells import Cells, as_given, cells, distinct, listed
 from pcqr.data.schema.labels import is_mostly_private
 from pcqr.data.schema.matrix import matrix_of
-from pcqr.data.schema.raw import RawColumn, RawTable, kind_of, type_of
+from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, kind_of, type_of
 from pcqr.data.schema.reading import Reading, read, text_of
 from pcqr.data.schema.table import CompactTable, column_names, columns_of, has_columns
 from pcqr.errors import DataError, NearUnique, ParameterError, PublicRowsCoincide
 from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass, Labels, Points
+from pcqr.planner.request import NO_PINS, Request
+from pcqr.privacy.guarantee import Guarantee
 from pcqr.releases.base.contributions import UnitIds
 from pcqr.releases.classifier.plan import MapName
 from pcqr.releases.classifier.predicates import PredicatesRecipe, Purchase
+from pcqr.releases.protocol.plan import Aim, Budget, Pins
+
+LabelArray = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Known:
+class PublicInfo:
     """What is public of a private table: its size once it is encoded, public points of its kind, its schema.
 
     `maps` are the public feature maps that an estimator makes of these, by name. `stand_in` are rows that stand in for
@@ -54,10 +60,6 @@ class Known:
     has_row_weights: bool = False
     columns: tuple[RawColumn, ...] = ()
     recipe: PredicatesRecipe | None = None
-
-    def of(self, columns: tuple[RawColumn, ...]) -> Known:
-        """Return this of a table of these columns, of which nothing is public but their kinds."""
-        return replace(self, columns=columns)
 
     @property
     def bought(self) -> Purchase | None:
@@ -80,19 +82,68 @@ class Known:
         return self.stand_in if self.points is None else self.points
 
 
-@dataclass(frozen=True)
-class Given:
-    """What `fit` was given, checked: the private records, and what is public of them.
+@dataclass
+class FitContext:
+    """All that is public of a fit, and grows from step to step: `plan` and `fit` share the steps up to the plan.
 
-    `public` are the points that a draw makes its class of, None where the class is fixed; `known.points` are all. `raw`
-    is the table of the records as columns of kinds, where nothing is public and its columns have names.
+    `width` is p, the columns of the table as it was read. `schema` says how columns are read, and becomes `schema_`.
+    `assumptions` are those of the class and the columns. `uninformed` is what `fit` warns of where nothing is known of
+    the columns, and `shortfall` why nothing can be learned. `names` are those of the labels, and `guarantee` that of
+    the plan, once `fit` has them.
+    """
+
+    hypotheses: HypothesisClass
+    public: PublicInfo
+    width: int = 1
+    schema: Schema | None = None
+    has_column_names: bool = False
+    is_user_level: bool = False
+    assumptions: tuple[str, ...] = ()
+    uninformed: str | None = None
+    shortfall: str | None = None
+    names: LabelArray = field(init=False, repr=False)
+    guarantee: Guarantee = field(init=False, repr=False)
+
+    @property
+    def points(self) -> Points | None:
+        """The public points of which the class is made; None where it is fixed."""
+        return None if self.hypotheses.is_fixed else self.public.points
+
+    def public_rows(self, allowed: str) -> Points:
+        """Return the public rows. Raise where there are none, saying what is `allowed`."""
+        if self.public.points is None:
+            raise ParameterError("public", allowed, None)
+        return self.public.points
+
+    def assume_of_columns(self, guess: str) -> None:
+        """Take down what is done to columns of which nothing is known. That costs accuracy, not privacy."""
+        self.assumptions = (guess, *self.assumptions)
+        self.uninformed = f"Nothing is known of the columns. They get {guess}: give `public` rows or a `schema`."
+
+    def request(self, budget: Budget, aim: Aim | None = None, pins: Pins = NO_PINS) -> Request:
+        """Return what a plan is made from, with what an estimator adds to it. Its numbers are checked."""
+        return Request(
+            records=self.public.records,
+            features=self.width,
+            hypotheses=self.hypotheses,
+            budget=budget,
+            aim=aim,
+            pins=pins,
+            public=None if self.points is None else self.points.shape[0],
+        )
+
+
+@dataclass(frozen=True)
+class FitInputs:
+    """The private records that `fit` got, checked. **Private.**
+
+    `raw` is their table as columns of kinds, where nothing is public and its columns have names. `gpu` is the device on
+    which sums are made, None for the CPU.
     """
 
     records: Records
-    public: Points | None
-    known: Known
-    gpu: str | None = None
     raw: RawTable | None = None
+    gpu: str | None = None
 
 
 @dataclass(frozen=True)
@@ -141,8 +192,6 @@ def width_of(features: int | None, shown: Points | None, schema: Schema | None) 
 # y as it comes, as labels 0, 1, … and their names: each label by itself, whatever the others are (proofs/table.md).
 
 
-LabelArray = NDArray[Any]
-
 LONGEST_NAME = 1_000
 """An array of names has as much room for each as the longest takes."""
 _ONE = "one class. Give classes=(negative, positive), such as classes=(0, 1)"
@@ -173,7 +222,7 @@ def _only_column(y: Any) -> Any:
     warnings.warn(
         "A column-vector y was passed when a 1d array was expected. Give y as one column, such as y.ravel().",
         DataConversionWarning,
-        stacklevel=5,  # errstate and fit stand between
+        stacklevel=8,
     )
     return y[:, 0] if columns is None else columns[0]
 
@@ -368,6 +417,19 @@ def schema_from(public: Any, hypotheses: HypothesisClass) -> Schema | None:
     return Schema.from_public(public)
 
 
+def raw_table(X: Any, types: Mapping[str, RawKind] | None, hypotheses: HypothesisClass) -> RawTable | None:
+    """Return `X` as columns of kinds, declared as `types` or those of a frame; None where it is one of numbers."""
+    if isinstance(X, RawInMemory):
+        return X
+    if isinstance(X, ParquetTable) and not hypotheses.is_fixed:
+        return RawParquet(X.parts, types or {}, (X.label, *X.drop))
+    if hypotheses.is_fixed or not has_names(X):
+        if types is not None and not hypotheses.is_fixed:
+            raise ParameterError("types", "None for a table without names, whose columns are numbers", types)
+        return None
+    return RawInMemory(X, types or {}) if types is not None or not is_of_numbers(X) else None
+
+
 def check_same_columns(X: Any, public: Any) -> None:
     """Refuse private records whose columns are not those of the public rows that the schema was made of."""
     if isinstance(X, CompactTable | ParquetTable | Parted):
@@ -441,14 +503,14 @@ def _matrix(X: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The private table that `fit` was handed, in memory or in files, until it becomes records.
+# The private table that `fit` got, in memory or in files, until it becomes records.
 
 
 Named = tuple[LabelArray, Records, tuple[str, ...]]
 """The names of the labels, the records, and what had to be assumed public."""
 
 
-class Handed:
+class PrivateTable:
     """A table in memory with its labels, whose its rows are and what each of them counts. **Private.**"""
 
     def __init__(
@@ -460,12 +522,12 @@ class Handed:
         groups: Any,
         shares: NDArray[np.float64] | None = None,
     ) -> None:
-        self._table, self._labels, self._whose = read_table(estimator, X, schema), label_cells(y), UnitIds(groups)
-        self._whose.check_lengths(self._table, self._labels)
+        self._table, self._labels, self._unit_ids = read_table(estimator, X, schema), label_cells(y), UnitIds(groups)
+        self._unit_ids.check_lengths(self._table, self._labels)
         if shares is not None and shares.size != self._table.shape[0]:
             raise DataError("sample_weight", "as long as X", "another number of weights")
         self._shares = shares
-        self.size, self.width = self._whose.count(self._table), self._table.shape[1]
+        self.size, self.width = self._unit_ids.count(self._table), self._table.shape[1]
 
     def named(
         self,
@@ -475,10 +537,10 @@ class Handed:
     ) -> Named:
         """Return the records, once the labels have names. In memory, texts are kept as they are."""
         names, labels, assumptions = encode_labels(self._labels, classes, hypotheses)
-        return names, self._whose.grouped(_source(self._table, labels, names.shape[0]), self._shares), assumptions
+        return names, self._unit_ids.grouped(_source(self._table, labels, names.shape[0]), self._shares), assumptions
 
 
-class HandedParts:
+class PrivateParts:
     """A table in parts, not read yet (`ParquetTable`), or read before (`Parted`)."""
 
     def __init__(
@@ -524,20 +586,20 @@ class HandedParts:
         return as_array((0, 1) if names is None else names), records, () if names is not None else (ZERO_AND_ONE,)
 
 
-def handed(
+def private_table(
     estimator: BaseEstimator,
     X: Any,
     y: Any,
     schema: Schema | None,
     groups: Any,
     shares: NDArray[np.float64] | None = None,
-) -> Handed | HandedParts:
-    """What `fit` was handed. `shares` say what each row counts, from 0 to 1."""
+) -> PrivateTable | PrivateParts:
+    """The table that `fit` got. `shares` say what each row counts, from 0 to 1."""
     if isinstance(X, ParquetTable | Parted):
         if shares is not None:
             raise no_weights_in_parts("sample_weight")
-        return HandedParts(estimator, X, y, schema, groups)
-    return Handed(estimator, X, y, schema, groups, shares)
+        return PrivateParts(estimator, X, y, schema, groups)
+    return PrivateTable(estimator, X, y, schema, groups, shares)
 
 
 def no_weights_in_parts(name: str) -> DataError:
@@ -549,10 +611,10 @@ def no_weights_in_parts(name: str) -> DataError:
 def schema_for(X: Any, schema: Schema | AssumePublic | None, public: Any, hypotheses: HypothesisClass) -> Schema | None:
     """Return the schema of a fit: the one that was given, the table's own, or one made of the public rows."""
     own = X.schema if isinstance(X, ParquetTable) else None
-    given = _given(schema)
-    if own is not None and given is not None and own != given:
+    named = _plain_schema(schema)
+    if own is not None and named is not None and own != named:
         raise DataError("schema", "that of the table, or None", "another one")
-    found: Schema | None = own if given is None else given
+    found: Schema | None = own if named is None else named
     if found is None:
         found = schema_from(public, hypotheses)
         if found is not None:
@@ -564,13 +626,13 @@ def schema_for(X: Any, schema: Schema | AssumePublic | None, public: Any, hypoth
     return found
 
 
-def schema_known(schema: Any, public: Any, hypotheses: HypothesisClass) -> Schema | None:
+def plan_schema(schema: Any, public: Any, hypotheses: HypothesisClass) -> Schema | None:
     """Return the schema of a plan, for which there is no private table."""
-    given = _given(schema)
-    return schema_from(public, hypotheses) if given is None else given
+    named = _plain_schema(schema)
+    return schema_from(public, hypotheses) if named is None else named
 
 
-def _given(schema: Any) -> Schema | None:
+def _plain_schema(schema: Any) -> Schema | None:
     found = schema.rows if isinstance(schema, AssumePublic) else schema
     if found is not None and not isinstance(found, Schema):
         raise ParameterError("schema", "a Schema, AssumePublic(schema) or None", type(found).__name__)
@@ -605,7 +667,7 @@ def warn_of_near_unique(schema: Schema) -> None:
             "nothing of other records. Leave it out: schema.without(…), `pcqr schema … --drop …`, or declare what its "
             "values mean.",
             NearUnique,
-            stacklevel=5,  # errstate and fit stand between
+            stacklevel=6,
         )
 
 
@@ -624,7 +686,7 @@ def check_public(shown: Points, private: Records) -> None:
             "Some of the public rows are equal to private records. Make sure that they did not come from them. For the "
             "data holder: that this warning appears depends on the private records.",
             PublicRowsCoincide,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

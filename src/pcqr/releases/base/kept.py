@@ -144,7 +144,7 @@ class KeptRelease(PrivateEstimator[V]):
 
         log = self._votes.log
         if not isinstance(log, LedgerLog):
-            raise ReleaseError("in memory", "has no book", "Save it first: release.save(path).")
+            raise ReleaseError("in memory", "has no quota table", "Save it first: release.save(path).")
         return QuotaTable(log.ledger)
 
     @np.errstate(all="ignore")
@@ -166,9 +166,10 @@ class KeptRelease(PrivateEstimator[V]):
         """Let another process open the directory of a kept release. All answers are on disk already."""
         self._votes.log.close()
 
-    def _let_go(self) -> None:
+    def _forget(self) -> None:
         if "_protocol" in vars(self) and hasattr(self, "plan_"):
             self.close()
+        super()._forget()
 
     @property
     def _votes(self) -> PrivClass:

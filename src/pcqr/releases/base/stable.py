@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from pcqr.data.schema.cells import weights
 from pcqr.data.schema.labels import places_among
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.committees import Arrays
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.answering import Release
 from pcqr.releases.base.fitting import P, PrivateEstimator
-from pcqr.releases.base.inputs import LabelArray, label_cells
+from pcqr.releases.base.inputs import FitContext, LabelArray, label_cells
 from pcqr.releases.base.kept import V
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.noisy_max.run import NoisyVotes
@@ -46,12 +46,12 @@ class StableRelease(Release[V]):
     def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:
         if answer.label is None and self.on_unstable == "random":
             answer = Answer(coin, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
-        return self._named(answer)
+        return super()._shown(answer, coin)
 
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+    def _request(self, context: FitContext) -> Request:
         if self.on_unstable not in ("abstain", "random"):
             raise ParameterError("on_unstable", "'abstain' or 'random'", self.on_unstable)
-        return super()._request(hypotheses, records, features, public)
+        return super()._request(context)
 
     def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> PrivLabel:
         vote: VoteStage | NoisyMaxStage = plan.vote  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from math import ceil
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,6 @@ from pcqr.data.records import Encoded, GroupedRecords, ParquetTable, Records
 from pcqr.data.records.in_memory import RawRecords, plain_columns
 from pcqr.data.records.on_device import OnDevice
 from pcqr.data.records.parted import Parted
-from pcqr.data.records.parted.parquet import RawParquet
 from pcqr.data.records.parted.source import RawParted
 from pcqr.data.records.predicates import Predicates
 from pcqr.data.records.user_level import WHOLE, ByLabel, WeighedRows, weighed
@@ -25,17 +24,15 @@ from pcqr.data.schema import Schema
 from pcqr.data.schema.cells import listed
 from pcqr.data.schema.raw import (
     TYPES_ARE_PUBLIC,
-    RawColumn,
     RawInMemory,
     RawKind,
     RawTable,
     cut_further,
     has_cuts,
-    raw_columns,
     stand_in_rows,
 )
 from pcqr.durable.account import AccountLike
-from pcqr.errors import InfeasiblePlan, NoGpu, NothingPublic, ParameterError
+from pcqr.errors import InfeasiblePlan, NoGpu, ParameterError
 from pcqr.gpu import DeviceChoice, Found, find_gpu
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
@@ -44,9 +41,7 @@ from pcqr.hypotheses.trees.tree import from_schema, predicates_of_schema
 from pcqr.planner.expectation import nothing_learned
 from pcqr.planner.request import Request
 from pcqr.privacy.composition import Sequence as Stages
-from pcqr.privacy.composition import Stage
 from pcqr.privacy.entropy import Entropy
-from pcqr.privacy.guarantee import Guarantee
 from pcqr.releases.base.contributions import (
     ClassWeight,
     ContributionBound,
@@ -56,16 +51,7 @@ from pcqr.releases.base.contributions import (
     row_shares,
     weights_of,
 )
-from pcqr.releases.base.fitting import Bought
-from pcqr.releases.base.inputs import (
-    AssumePublic,
-    Given,
-    Known,
-    LabelArray,
-    has_names,
-    is_of_numbers,
-    no_weights_in_parts,
-)
+from pcqr.releases.base.inputs import AssumePublic, FitContext, FitInputs, PublicInfo, no_weights_in_parts
 from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.classifier.feature_maps import (
     FeatureChoice,
@@ -94,7 +80,7 @@ from pcqr.releases.semi_private.plan import PublishedPlan
 ON_A_GRID = "cuts at powers of √2, which suit no table in particular"
 _DEEPEST_ON_GRID, _MOST_AT_DEPTH_3 = 3, 550
 MADE_PUBLICLY = "whatever made the columns of X, such as an encoder or a step of a pipeline, one record at a time"
-BOUGHT_OF_PERSONS = "predicates are bought from one row of each person, chosen by a secret coin"
+_ADVICE = "Give some `public` rows, of which 30 will do, or a `schema`."
 CENTRED = "the centre 0 and one unit, as some encoders give them, and are cut at 16 of it"
 
 
@@ -239,6 +225,9 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     weight_bound: float = 1.0
     types: Mapping[str, RawKind] | None = None
 
+    plans_without_public: ClassVar[bool] = True
+    contribution_bound: ClassVar[ContributionBound] = "weights"
+
     def fit(
         self,
         X: Any,
@@ -289,7 +278,9 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         if self.class_weight is not None and isinstance(X, ParquetTable | Parted):
             raise no_weights_in_parts("class_weight")
         with np.errstate(all="ignore"):  # whether a float underflows depends on the records
-            return self._fit(X, y, public, schema, groups, verbose, sample_weight)
+            return self._fit(
+                X, y, public, schema, groups, verbose, lambda: row_shares(sample_weight, self.weight_bound)
+            )
 
     def dry_run(
         self,
@@ -304,8 +295,8 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
 
         `user_level`: is n a number of persons? `weights`: will `fit` get a `sample_weight`?
         """
-        hypotheses, plan, known = self._planned(records, None, public, schema, user_level=user_level, weights=weights)
-        return DryRun(plan, hypotheses, known.maps, self._shortfall(hypotheses, known), known.schema)
+        context, plan = self._planned(records, None, public, schema, user_level=user_level, weights=weights)
+        return DryRun(plan, context.hypotheses, context.public.maps, context.shortfall, context.public.schema)
 
     @property
     def method_(self) -> Method:
@@ -350,112 +341,88 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _takes_several_labels(self) -> bool:
         return True
 
-    def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
+    def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         return DecisionTrees() if self.trees is None else self.trees
 
-    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
-        return "weights"
-
-    def _raw(self, X: Any, hypotheses: HypothesisClass) -> RawTable | None:
-        if isinstance(X, RawInMemory):
-            return X
-        if isinstance(X, ParquetTable) and not hypotheses.is_fixed:
-            return RawParquet(X.parts, self.types or {}, (X.label, *X.drop))
-        if hypotheses.is_fixed or not has_names(X):
-            if self.types is not None and not hypotheses.is_fixed:
-                raise ParameterError("types", "None for a table without names, whose columns are numbers", self.types)
-            return None
-        return RawInMemory(X, self.types or {}) if self.types is not None or not is_of_numbers(X) else None
-
-    def _of_types(self, X: Any, known: Known) -> tuple[str, ...]:
-        """Return the assumption about a frame of numbers: with a column of another type it would be read by kinds."""
-        return (TYPES_ARE_PUBLIC,) if self._is_uninformed(known) and has_names(X) else ()
-
-    def _declared(self, hypotheses: HypothesisClass) -> tuple[RawColumn, ...]:
-        if self.types is None or hypotheses.is_fixed:
-            return ()
-        return raw_columns(dict.fromkeys(self.types, ""), self.types, "types")[0]
-
-    def _supposed(self, known: Known) -> Known:
-        is_declared = self.trees is not None and self.trees.is_fixed
-        if not (known.is_nothing or known.columns) or is_declared or self._is_dense(known):
-            return known
-        columns, has_names = known.columns or plain_columns(known.features), bool(known.columns)
-        has_texts = any(column.kind == "categorical" for column in columns)
-        recipe = predicates_recipe(known.records, self.epsilon, has_texts=has_texts) if self.delta > 0 else None
-        if recipe is None:
-            return replace(known, schema=grid_schema(columns, gaps=has_names), columns=columns)
-        schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
-        return replace(known, schema=schema, columns=columns, recipe=recipe, features=len(schema.features))
-
-    def _is_uninformed(self, known: Known) -> bool:
-        return known.is_nothing and (self.trees is None or not self.trees.is_fixed)
-
-    def _guess(self, known: Known) -> str:  # noqa: ARG002
-        return CENTRED
-
-    def _guessed(self, known: Known) -> tuple[str, ...]:
-        if not known.columns:
-            return super()._guessed(known)
-        told = {column.kind for column in known.columns}
-        if known.recipe is None:
-            texts = [column.name for column in known.columns if column.kind == "categorical"]
-            left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
-            why = "n·ε is too small to buy cuts" if self.delta else "δ = 0 buys no cuts"
-            message = f"Nothing public says where to cut numbers, and {why}. They get {ON_A_GRID}.{left_out}"
-        elif known.records * self.epsilon < SAFE_FROM and told & {"numeric", "date"}:
-            message = (
-                f"n·ε is below {SAFE_FROM:,}: numbers that are far from 0 compared with their spread, such as years, "
-                "are cut badly."
-            )
-        else:
-            return ()
-        advice = "Give some `public` rows, of which 30 will do, or a `schema`."
-        warnings.warn(f"{message} {advice}", NothingPublic, stacklevel=4)
-        return (ON_A_GRID,) if known.recipe is None else ()
-
-    def _assumed(self, known: Known) -> tuple[str, ...]:
-        return (MADE_PUBLICLY,) if self._is_dense(known) else ()
-
-    def _user_level_guarantee(self, guarantee: Guarantee, hypotheses: HypothesisClass, known: Known) -> Guarantee:
-        found = super()._user_level_guarantee(guarantee, hypotheses, known)
-        return found if known.recipe is None else found.explained(BOUGHT_OF_PERSONS)
-
-    def _is_dense(self, known: Known) -> bool:
+    def _is_dense(self, public: PublicInfo) -> bool:
         """Are the columns themselves the features? Decided by public things."""
         if self.features != "auto":
             return self.features == "dense"
-        return self.method != "tree" and self.trees is None and is_dense(known.features, known.schema, known.points)
+        return self.method != "tree" and self.trees is None and is_dense(public.features, public.schema, public.points)
 
-    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        if self._is_dense(known):
-            return hypotheses  # no predicates are asked
-        chosen = self._chosen(known, hypotheses.labels if self.classes is None else len(self.classes))
-        trees = trees_for(known.records, chosen.tree_share * self.epsilon) if self.trees is None else self.trees
-        if known.columns and known.recipe is None and self.trees is None:
-            trees = on_grid(trees, known.schema)
+    def _prepare_class(self, context: FitContext) -> None:
+        """Fix the predicates of trees. Where nothing is public, plan to buy cuts or take those of a public grid."""
+        if context.public.is_nothing and context.has_column_names and not self._is_declared:
+            context.assumptions += (TYPES_ARE_PUBLIC,)
+        self._suppose_columns(context)
+        public = context.public
+        if self._is_dense(public):
+            context.assumptions = (MADE_PUBLICLY, *context.assumptions)
+            return  # no predicates are asked
+        chosen = self._chosen(public, context.hypotheses.labels if self.classes is None else len(self.classes))
+        trees = trees_for(public.records, chosen.tree_share * self.epsilon) if self.trees is None else self.trees
+        if public.columns and public.recipe is None and self.trees is None:
+            trees = on_grid(trees, public.schema)
         if not chosen.has_tree and not trees.is_fixed:
-            trees = replace(trees, predicates=self._linear_predicates(known) or None)
-        elif known.recipe is not None and known.schema is not None:
-            trees = replace(trees, predicates=from_schema(known.schema, 1)[: trees.most])
-        return super()._prepared(trees, known)
+            trees = replace(trees, predicates=self._linear_predicates(public) or None)
+        elif public.recipe is not None and public.schema is not None:
+            trees = replace(trees, predicates=from_schema(public.schema, 1)[: trees.most])
+        context.hypotheses = trees
+        super()._prepare_class(context)
 
-    def _chosen(self, known: Known, labels: int) -> Construction:
+    def _suppose_columns(self, context: FitContext) -> None:
+        """Put the public grid, or the widest schema that may be bought, in the place of public things."""
+        public = context.public
+        if not (public.is_nothing or public.columns) or self._is_declared:
+            return
+        if self._is_dense(public):
+            if public.is_nothing:
+                context.assume_of_columns(CENTRED)
+            return
+        columns, has_names = public.columns or plain_columns(public.features), bool(public.columns)
+        kinds = {column.kind for column in columns}
+        recipe = None
+        if self.delta > 0:
+            recipe = predicates_recipe(public.records, self.epsilon, has_texts="categorical" in kinds)
+        if recipe is None:
+            schema = grid_schema(columns, gaps=has_names)
+            context.public = replace(public, schema=schema, columns=columns)
+            context.assumptions = (ON_A_GRID, *context.assumptions)
+            texts = [column.name for column in columns if column.kind == "categorical"]
+            left_out = f" What the texts of {listed(texts)} say is not used." if texts else ""
+            why = "n·ε is too small to buy cuts" if self.delta else "δ = 0 buys no cuts"
+            context.uninformed = (
+                f"Nothing public says where to cut numbers, and {why}. They get {ON_A_GRID}.{left_out} {_ADVICE}"
+            )
+            return
+        schema = widest_schema(Purchase(recipe, columns), gaps=has_names)
+        context.public = replace(public, schema=schema, columns=columns, recipe=recipe, features=len(schema.features))
+        if public.records * self.epsilon < SAFE_FROM and kinds & {"numeric", "date"}:
+            context.uninformed = (
+                f"n·ε is below {SAFE_FROM:,}: numbers that are far from 0 compared with their spread, such as years, "
+                f"are cut badly. {_ADVICE}"
+            )
+
+    @property
+    def _is_declared(self) -> bool:
+        return self.trees is not None and self.trees.is_fixed
+
+    def _chosen(self, public: PublicInfo, labels: int) -> Construction:
         """Return what to publish. With balanced labels this also depends on whether empirical Bayes is possible."""
-        is_possible = self._is_balanced and labels == 2 and not known.has_row_weights and known.points is not None
+        is_possible = self._is_balanced and labels == 2 and not public.has_row_weights and public.points is not None
         if is_possible:
             declared = None if self.trees is None else self.trees.predicates
-            asked = self._linear_predicates(known) if declared is None else declared
-            is_possible = has_rows_for(len(asked) + 2, known.points)  # two more: the constant, and the label of a tree
-        return choose(known.records, self.epsilon, self.method, is_balanced=is_possible)
+            asked = self._linear_predicates(public) if declared is None else declared
+            is_possible = has_rows_for(len(asked) + 2, public.points)  # two more: the constant, and the label of a tree
+        return choose(public.records, self.epsilon, self.method, is_balanced=is_possible)
 
-    def _linear_predicates(self, known: Known) -> Predicates:
+    def _linear_predicates(self, public: PublicInfo) -> Predicates:
         """More than trees can afford."""
-        if known.recipe is not None and known.schema is not None:
-            return from_schema(known.schema, 1)[: most_linear(known.records)]
-        return linear_predicates(rarest_for(known.records, self.epsilon), known.records, known.points, known.schema)
+        if public.recipe is not None and public.schema is not None:
+            return from_schema(public.schema, 1)[: most_linear(public.records)]
+        return linear_predicates(rarest_for(public.records, self.epsilon), public.records, public.points, public.schema)
 
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+    def _request(self, context: FitContext) -> Request:
         if self.delta == 0 and self.method != "tree":
             raise ParameterError("delta", "above 0, or 0 with method='tree', which alone is pure", self.delta)
         if self.delta != 0:
@@ -468,68 +435,62 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
             raise ParameterError("features", f"one of {', '.join(map(repr, get_args(FeatureChoice)))}", self.features)
         if self.features == "dense" and (self.method == "tree" or self.trees is not None):
             raise ParameterError("features", "'auto' or 'predicates' for trees", "dense")
-        budget = Budget(self.epsilon, self.delta)
-        return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
+        return context.request(Budget(self.epsilon, self.delta))
 
-    def _with_maps(self, hypotheses: HypothesisClass, known: Known) -> Known:
-        if self._is_dense(known):
-            return replace(known, maps={"dense": dense_features(known.features, known.points, known.schema)})
-        trees = hypotheses
+    def _add_maps(self, context: FitContext) -> None:
+        """Make the public feature maps of the linear classifiers."""
+        public, trees = context.public, context.hypotheses
+        if self._is_dense(public):
+            dense = dense_features(public.features, public.points, public.schema)
+            context.public = replace(public, maps={"dense": dense})
+            return
         if not isinstance(trees, DecisionTrees) or trees.predicates is None:
             raise ParameterError("public", "public rows or a schema", None)
-        chosen = self._chosen(known, trees.labels)
+        chosen = self._chosen(public, trees.labels)
         if not chosen.maps:
-            return known
-        is_declared = self.trees is not None and self.trees.is_fixed
-        predicates = trees.predicates if is_declared else self._linear_predicates(known)
-        if known.points is None and known.schema is not None and has_cuts(known.schema):
-            known = replace(known, stand_in=stand_in_rows(known.schema, stand_ins_for(len(predicates))))
+            return
+        predicates = trees.predicates if self._is_declared else self._linear_predicates(public)
+        if public.points is None and public.schema is not None and has_cuts(public.schema):
+            public = replace(public, stand_in=stand_in_rows(public.schema, stand_ins_for(len(predicates))))
         maps = feature_maps(
             chosen,
-            known.records,
+            public.records,
             self.epsilon,
             trees.labels,
             predicates,
-            known.features,
-            known.rows,
-            known.schema,
+            public.features,
+            public.rows,
+            public.schema,
         )
-        return replace(known, maps=maps)
+        context.public = replace(public, maps=maps)
 
-    def _make_plan(self, request: Request, known: Known) -> PublishedPlan:
+    def _make_plan(self, context: FitContext, request: Request) -> PublishedPlan:
+        self._add_maps(context)
+        public, trees = context.public, context.hypotheses
         if request.records * self.epsilon < FEWEST:
             raise InfeasiblePlan(
                 f"With n = {request.records:,} and ε = {self.epsilon:g} a published classifier would be noise: n·ε is "
                 f"below {FEWEST}.",
                 f"n ≥ {ceil(FEWEST / self.epsilon):,} at this ε, or ε ≥ {FEWEST / request.records:.2g} at this n",
             )
+        if isinstance(trees, DecisionTrees):
+            dense = public.maps.get("dense")
+            predicates = len(trees.predicates or ()) if dense is None else dense.size
+            context.shortfall = nothing_learned(public.records, self.epsilon, predicates, trees.labels)
         return plan_published(
             request,
             self.method,
-            known.maps,
-            public=known.rows,
+            public.maps,
+            public=public.rows,
             is_balanced=self._is_balanced,
-            has_row_weights=known.has_row_weights,
-            bought=known.bought,
+            has_row_weights=public.has_row_weights,
+            bought=public.bought,
         )
-
-    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
-        if not isinstance(hypotheses, DecisionTrees):
-            return None
-        dense = known.maps.get("dense")
-        asked = len(hypotheses.predicates or ()) if dense is None else dense.size
-        return nothing_learned(known.records, self.epsilon, asked, hypotheses.labels)
 
     @property
     def _weights_shown(self) -> ByLabel | None:
         """What a record of each label counted in the last run, in 64ths."""
         return vars(self).get("_by_label")
-
-    def _final_guarantee(self, guarantee: Guarantee, names: LabelArray) -> Guarantee:
-        shown = self._weights_shown
-        if shown is None:
-            return guarantee
-        return guarantee.explained(in_words(shown, names.tolist(), is_balanced=self._is_balanced))
 
     @property
     def class_weight_(self) -> dict[Any, float]:
@@ -541,74 +502,74 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
     def _is_balanced(self) -> bool:
         return isinstance(self.class_weight, str)
 
-    def _row_shares(self, sample_weight: Any) -> NDArray[np.float64] | None:
-        return row_shares(sample_weight, self.weight_bound)
-
-    def _weighed(self, records: Records, names: LabelArray) -> Records:
-        by_label = declared_weights(self.class_weight, names.tolist())
+    def _check_inputs(self, context: FitContext, inputs: FitInputs) -> FitInputs:
+        """Give records the declared weights of their labels, look for a GPU, and refuse what would not fit."""
+        records, names = inputs.records, context.names.tolist()
         if self._is_balanced:  # refuse before the labels are counted, which spends ε
-            weighed(records, (WHOLE,) * names.shape[0])
-        return records if by_label is None else weighed(records, by_label)
+            weighed(records, (WHOLE,) * len(names))
+        by_label = declared_weights(self.class_weight, names)
+        records = records if by_label is None else weighed(records, by_label)
+        gpu = self._find_gpu(has_weights=context.is_user_level or context.public.has_row_weights)
+        if gpu is None:
+            records.check_room(tuple(context.public.maps.values()))
+        return replace(inputs, records=records, gpu=gpu)
 
-    def _find_gpu(self, *, weighed: bool) -> str | None:
+    def _find_gpu(self, *, has_weights: bool) -> str | None:
+        """Return the GPU that this fit uses, None for the CPU. Rows of persons have weights, too."""
         found = Found(None, "persons and records with weights are added up on the CPU")
-        if not weighed and self.class_weight is None and self.device != "cpu":
+        if not has_weights and self.class_weight is None and self.device != "cpu":
             found = find_gpu()
         if found.name is None and self.device == "cuda":
             warnings.warn(
-                f"No GPU is used: {found.why_not}. The CPU computes the same, to the last bit.",
-                NoGpu,
-                stacklevel=4,  # errstate and fit stand between
+                f"No GPU is used: {found.why_not}. The CPU computes the same, to the last bit.", NoGpu, stacklevel=5
             )
         return found.name
 
-    def _check_room(self, given: Given) -> None:
-        if given.gpu is None:
-            given.records.check_room(tuple(given.known.maps.values()))
-
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> Bought | None:
-        stage, bought = plan.stage, None
-        if given.known.recipe is not None:
-            hypotheses, schema, given, stage = self._buy(hypotheses, given, stage, entropy)
-            bought = hypotheses, schema
-        records = given.records if given.gpu is None else OnDevice(given.records, given.gpu)
-        known = given.known
+    def _start(self, context: FitContext, inputs: FitInputs, plan: PublishedPlan, entropy: Entropy) -> None:
+        stage, records = plan.stage, inputs.records
+        if context.public.recipe is not None:
+            first, *rest = stage.stages if isinstance(stage, Stages) else (stage,)
+            if not isinstance(first, PredicatesStage):
+                raise AssertionError("A plan that buys predicates begins with their stage.")
+            records = self._buy(context, inputs, first, entropy)
+            stage = rest[0] if len(rest) == 1 else Stages(tuple(rest))
+        records = records if inputs.gpu is None else OnDevice(records, inputs.gpu)
+        public = context.public
         self.hypothesis_, self._by_label = publish_weighed(
-            stage, hypotheses, records, entropy, maps=known.maps, public=known.rows
+            stage, context.hypotheses, records, entropy, maps=public.maps, public=public.rows
         )
-        return bought
+        if self._by_label is not None:
+            said = in_words(self._by_label, context.names.tolist(), is_balanced=self._is_balanced)
+            context.guarantee = context.guarantee.explained(said)
 
-    def _buy(
-        self, hypotheses: HypothesisClass, given: Given, stage: Stage, entropy: Entropy
-    ) -> tuple[HypothesisClass, Schema | None, Given, Stage]:
-        """Buy predicates. Return the class, the schema, the records and the stages that follow.
+    def _buy(self, context: FitContext, inputs: FitInputs, stage: PredicatesStage, entropy: Entropy) -> Records:
+        """Buy predicates, which fix class, schema and maps. Return the records, read by what was bought.
 
-        But for the records, whose cells are read one by one, they are functions of what was shown.
+        But for the records, whose cells are read one by one, all of it is a function of what was shown.
         """
-        known, records = given.known, given.records
-        first, *rest = stage.stages if isinstance(stage, Stages) else (stage,)
-        if not isinstance(first, PredicatesStage) or known.recipe is None:
-            raise AssertionError("A plan that buys predicates begins with their stage.")
-        schema = private_schema(raw_table(given, entropy), first, entropy)
-        if given.raw is None:
+        recipe, labels, records, raw = context.public.recipe, context.hypotheses.labels, inputs.records, inputs.raw
+        if recipe is None:
+            raise AssertionError("Nothing is bought.")
+        schema = private_schema(private_columns(inputs, entropy), stage, entropy)
+        if raw is None:
             schema = Schema(tuple(replace(column, missing=False) for column in schema.columns))
         else:
-            records = read_again(records, given.raw, schema)
+            records, context.schema = read_again(records, raw, schema), schema
             self.n_features_in_ = records.width
-        finer = cut_further(schema, known.recipe.parts)
-        known = Known(known.records, len(finer.features), None, finer)
-        made = self._prepared(hypotheses, known).with_labels(hypotheses.labels)
-        given = replace(given, records=records, known=self._with_maps(made, known))
-        following = rest[0] if len(rest) == 1 else Stages(tuple(rest))
-        return made, None if given.raw is None else schema, given, following
+        finer = cut_further(schema, recipe.parts)
+        context.public = PublicInfo(context.public.records, len(finer.features), None, finer)
+        self._prepare_class(context)
+        context.hypotheses = context.hypotheses.with_labels(labels)
+        self._add_maps(context)
+        return records
 
 
-def raw_table(given: Given, entropy: Entropy) -> RawTable:
+def private_columns(inputs: FitInputs, entropy: Entropy) -> RawTable:
     """Return the private table from which predicates are bought: of persons one row each, chosen by secret coins.
 
     Each record counts one here, whatever its weight.
     """
-    records, raw = given.records, given.raw
+    records, raw = inputs.records, inputs.raw
     if isinstance(records, GroupedRecords):
         chosen = records.one_row_each(entropy)
         return raw.rows(chosen) if isinstance(raw, RawInMemory) else RawRecords(records.source.rows(chosen))

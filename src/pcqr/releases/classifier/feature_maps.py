@@ -156,8 +156,8 @@ def largest_mu(
     others = math.fsum((shaping, *(event.epsilon for event in beside)))
     needed, remaining = -math.log(delta), epsilon - others
     if remaining <= 0.0:
-        told = f"Other releases, of ε = {others:.6g}, leave nothing of ε = {epsilon:.6g} for a linear classifier."
-        raise InfeasiblePlan(told, "a larger ε")
+        reason = f"Other releases, of ε = {others:.6g}, leave nothing of ε = {epsilon:.6g} for a linear classifier."
+        raise InfeasiblePlan(reason, "a larger ε")
     low = math.sqrt(2.0) * remaining / (math.sqrt(needed + remaining) + math.sqrt(needed)) * (1.0 - _PRECISION)
     while bought is not None and not is_kept(low):  # its selections cost more than their share, and some δ is theirs
         low /= 1.25

@@ -287,13 +287,13 @@ class _Coins:
     """Uniform bytes, the same for the same rows in whatever blocks they come."""
 
     def __init__(self, entropy: Entropy) -> None:
-        self._entropy, self._left = entropy, np.empty(0, dtype=np.uint8)
+        self._entropy, self._remaining = entropy, np.empty(0, dtype=np.uint8)
 
     def draw(self, count: int) -> NDArray[np.uint8]:
-        if count > self._left.size:
-            words = self._entropy.words(math.ceil((count - self._left.size) / 8))
-            self._left = np.concatenate([self._left, words.view(np.uint8)])
-        drawn, self._left = np.split(self._left, [count])
+        if count > self._remaining.size:
+            words = self._entropy.words(math.ceil((count - self._remaining.size) / 8))
+            self._remaining = np.concatenate([self._remaining, words.view(np.uint8)])
+        drawn, self._remaining = np.split(self._remaining, [count])
         return drawn
 
 

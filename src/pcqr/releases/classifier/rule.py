@@ -70,13 +70,13 @@ def recipe_for(name: MapName, records: int, epsilon: float, classes: int = 2, *,
 
 def _plain(records: int, epsilon: float, classes: int, *, may_use_bayes: bool) -> Recipe:
     """Predicates alone."""
-    strength = records * epsilon
-    noise = 0.7 if strength < FERNS_FROM else 0.85
+    n_epsilon = records * epsilon
+    noise = 0.7 if n_epsilon < FERNS_FROM else 0.85
     recipe = Recipe(WHOLE_SHARE, 0, 0, noise, 12.0, 100, 300)
-    if classes == 2 and strength < DESCENT_FROM:
+    if classes == 2 and n_epsilon < DESCENT_FROM:
         made = replace(recipe, whitening=BAYES_WHITENING)
         return replace(made, is_empirical_bayes=True, least_steps=BAYES_SUMS) if may_use_bayes else made
-    return replace(recipe, whitening=LITTLE_WHITENING) if strength < LITTLE_BELOW else recipe
+    return replace(recipe, whitening=LITTLE_WHITENING) if n_epsilon < LITTLE_BELOW else recipe
 
 
 def _some_ferns(records: int, classes: int) -> Recipe:
@@ -102,7 +102,7 @@ def _fewer(ferns: int, records: int, classes: int) -> int:
 # ---------------------------------------------------------------------------------------------------------------------
 # Which classifier is published: a fixed function of public numbers, and all numbers that it turns at.
 #
-# `method="auto"` is `choose`. The strength of a table is n·ε: what can be learned from it grows with nothing else that
+# `method="auto"` is `choose`. What can be learned from a table grows with n·ε, with nothing else that
 # is public. docs/classifiers.md says what was measured, on which tables the numbers were settled and which were held
 # out.
 
@@ -172,13 +172,13 @@ def choose(records: int, epsilon: float, method: Choice = "auto", *, is_balanced
 
     `is_balanced`: do noisy counts balance two labels, and is empirical Bayes possible?
     """
-    strength = records * epsilon
-    if method == "tree" or (method == "auto" and strength < (BALANCED_FROM if is_balanced else LINEAR_FROM)):
+    n_epsilon = records * epsilon
+    if method == "tree" or (method == "auto" and n_epsilon < (BALANCED_FROM if is_balanced else LINEAR_FROM)):
         return Construction(has_tree=True, maps=())
     has_tree = method == "auto"
-    if strength < FERNS_FROM:
+    if n_epsilon < FERNS_FROM:
         return Construction(has_tree, ("plain",))
-    return Construction(has_tree, ("some ferns",) if strength < PILOTS_FROM else ("some ferns", "mostly ferns"))
+    return Construction(has_tree, ("some ferns",) if n_epsilon < PILOTS_FROM else ("some ferns", "mostly ferns"))
 
 
 def trees_for(records: int, epsilon: float) -> DecisionTrees:

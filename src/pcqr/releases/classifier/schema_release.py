@@ -44,8 +44,8 @@ def private_schema(
     if isinstance(groups, Groups) and groups.rows != 1:
         raise ParameterError("groups.rows", "1 for a private schema, which uses one row of each person", groups.rows)
     ids = groups.ids if isinstance(groups, Groups) else groups
-    table, user_level = raw_table(X, types or {}, drop), None if groups is None else unit_numbers(ids)
-    return release.run(table, user_level, account=account, entropy=entropy)
+    table, unit_ids = raw_table(X, types or {}, drop), None if groups is None else unit_numbers(ids)
+    return release.run(table, unit_ids, account=account, entropy=entropy)
 
 
 @np.errstate(all="ignore")
@@ -56,16 +56,16 @@ def raw_table(X: Any, types: Mapping[str, RawKind], drop: Collection[str]) -> Ra
     return RawInMemory(X, types, drop)
 
 
-def size_of(table: RawTable, user_level: IntArray | None) -> int:
-    """Return n, which is public: the number of persons if `user_level` says whose each row is, otherwise of records."""
-    if user_level is None:
+def size_of(table: RawTable, unit_ids: IntArray | None) -> int:
+    """Return n, which is public: the number of persons if `unit_ids` says whose each row is, otherwise of records."""
+    if unit_ids is None:
         return table.size
     if not isinstance(table, RawInMemory):
         allowed = "None for a table in parts; read it into memory (pcqr.datasets.read_table) for persons"
         raise DataError("groups", allowed, "ids")
-    if user_level.size != table.size:
+    if unit_ids.size != table.size:
         raise DataError("groups", "as long as X", "another number of rows")
-    return 1 + int(user_level.max())
+    return 1 + int(unit_ids.max())
 
 
 @dataclass
@@ -95,7 +95,7 @@ class SchemaRelease:
     def run(
         self,
         table: RawTable,
-        user_level: IntArray | None = None,
+        unit_ids: IntArray | None = None,
         *,
         account: AccountLike | None = None,
         entropy: Entropy | int | None = None,
@@ -103,14 +103,14 @@ class SchemaRelease:
     ) -> Schema:
         """Check all cells, call `before_charge`, charge, draw.
 
-        `user_level` gives the number (0, …, N−1) of the person of each row, where a record is a person.
+        `unit_ids` gives the number (0, …, N−1) of the person of each row, where a record is a person.
         """
         source = resolve_entropy(entropy)
         charged = account_for(account, source)
-        records = size_of(table, user_level)
+        records = size_of(table, unit_ids)
         stage, guarantee = self.plan(table.columns, records)
         check_columns(table.columns)
-        if user_level is not None:
+        if unit_ids is not None:
             guarantee = guarantee.at_user_level(BOUNDED["one row"])
         guarantee = guarantee.drawn_with(private_entropy=source.is_private).assuming(*table.assumptions)
         warn_if_weak(guarantee, records)
@@ -121,8 +121,8 @@ class SchemaRelease:
             self.has_spent = None
             charge = charged.id_of(charged.charge(guarantee, "Schema.private", records=records))
         self.has_spent = True
-        if user_level is not None and isinstance(table, RawInMemory):  # `size_of` refuses other tables
-            table = table.rows(one_row_each(user_level, source))
+        if unit_ids is not None and isinstance(table, RawInMemory):  # `size_of` refuses other tables
+            table = table.rows(one_row_each(unit_ids, source))
         schema = drawn_schema(table, stage, source)
         return replace(
             schema,

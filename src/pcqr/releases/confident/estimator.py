@@ -6,13 +6,12 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees import Arrays
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.answering import Release
 from pcqr.releases.base.contributions import ContributionBound
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.confident.plan import ConfidentMaxPlan
 from pcqr.releases.confident.planning import ConfidentPins, plan_confident_max
 from pcqr.releases.confident.run import ConfidentVotes, confident_max, confident_max_guarantee
@@ -114,6 +113,7 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
 
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
+    contribution_bound: ClassVar[ContributionBound] = "all rows"
 
     @property
     def labels_remaining_(self) -> int:
@@ -144,10 +144,7 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
 
         return dependent_epsilon(self._votes, partial(confident_cost, vote.noise), worst, chance)
 
-    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
-        return "all rows"
-
-    def _make_plan(self, request: Request, known: Known) -> ConfidentMaxPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> ConfidentMaxPlan:  # noqa: ARG002
         return plan_confident_max(request, pins=self._confident_pins())
 
     def _confident_pins(self) -> ConfidentPins:
@@ -156,8 +153,8 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
     def _pins(self) -> Pins:
         return Pins()  # its own are ConfidentPins: votes may tie, so that k may be even
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: ConfidentMaxPlan, entropy: Entropy) -> None:
-        labeller = confident_max(hypotheses, given.records, plan.vote, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: ConfidentMaxPlan, entropy: Entropy) -> None:
+        labeller = confident_max(context.hypotheses, inputs.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
     def _labeller(self, arrays: Arrays, plan: ConfidentMaxPlan, entropy: Entropy) -> ConfidentVotes:

@@ -33,7 +33,7 @@ class ConfidentVotes:
         self._committee = committee
         self._plan = plan
         self._entropy = entropy
-        self._checks_left, self._labels_left = plan.asked, plan.answered
+        self._checks_remaining, self._labels_remaining = plan.asked, plan.answered
 
     @classmethod
     def trained(
@@ -57,11 +57,11 @@ class ConfidentVotes:
 
         A decision that was broken off has spent both, unless it was in a ledger's turn, which then leaves no trace.
         """
-        return Usage(self._checks_left, None, self._labels_left)
+        return Usage(self._checks_remaining, None, self._labels_remaining)
 
     @remaining.setter
     def remaining(self, remaining: Usage) -> None:
-        self._checks_left, self._labels_left = remaining.queries or 0, remaining.labels or 0
+        self._checks_remaining, self._labels_remaining = remaining.queries or 0, remaining.labels or 0
 
     def counts(self, X: Points) -> NDArray[np.int64]:
         """The votes on each row of `X`, one column a label. Private."""
@@ -73,10 +73,10 @@ class ConfidentVotes:
         """A label or ⊥: all about the votes that may be shown. RuntimeError once either is used up."""
         if self.remaining.is_nothing:
             raise RuntimeError("All the checks or all the labels that were paid for have been given.")
-        self._checks_left, self._labels_left = self._checks_left - 1, self._labels_left - 1
+        self._checks_remaining, self._labels_remaining = self._checks_remaining - 1, self._labels_remaining - 1
         label = self._plan.noise.decide(counts, self._entropy, expected, threshold)
         if label is None:
-            self._labels_left += 1
+            self._labels_remaining += 1
         return label
 
 

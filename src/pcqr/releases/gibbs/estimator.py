@@ -12,7 +12,7 @@ from pcqr.hypotheses.base import HypothesisClass
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.answering import Release
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.gibbs.plan import GibbsPlan
 from pcqr.releases.gibbs.planning import plan_gibbs
 from pcqr.releases.gibbs.run import gibbs_labels
@@ -106,11 +106,11 @@ class GibbsPrediction(Release[GibbsPlan]):
 
     two_labels_because: ClassVar[str | None] = None
 
-    def _make_plan(self, request: Request, known: Known) -> GibbsPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> GibbsPlan:  # noqa: ARG002
         return plan_gibbs(request)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: GibbsPlan, entropy: Entropy) -> None:
-        labeller = gibbs_labels(hypotheses, given.records, given.public, plan.draws, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: GibbsPlan, entropy: Entropy) -> None:
+        labeller = gibbs_labels(context.hypotheses, inputs.records, context.points, plan.draws, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
     def _secret(self) -> Secret | None:

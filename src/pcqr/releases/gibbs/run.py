@@ -45,7 +45,7 @@ class GibbsLabels:
     ) -> None:
         self._hypotheses, self._records, self._public = hypotheses, records, public
         self._stage, self._entropy = stage, entropy
-        self._draws_left = stage.queries
+        self._draws_remaining = stage.queries
 
     @property
     def remaining(self) -> Usage:
@@ -53,11 +53,11 @@ class GibbsLabels:
 
         One that was broken off is spent, unless it was in a ledger's turn, which then leaves no trace.
         """
-        return Usage(self._draws_left, None)
+        return Usage(self._draws_remaining, None)
 
     @remaining.setter
     def remaining(self, remaining: Usage) -> None:
-        self._draws_left = remaining.queries or 0
+        self._draws_remaining = remaining.queries or 0
 
     def counts(self, X: Points) -> AskedRows:
         """The rows of `X`, to be decided one by one."""
@@ -65,9 +65,9 @@ class GibbsLabels:
 
     def decide(self, row: Points) -> int:
         """The label that a fresh draw gives the query `row`. RuntimeError after m draws."""
-        if self._draws_left <= 0:
+        if self._draws_remaining <= 0:
             raise RuntimeError("All the answers that were paid for have been given.")
-        self._draws_left -= 1
+        self._draws_remaining -= 1
         point = row.reshape(1, -1)
         eta = self._stage.inverse_temperature
         seen = self._records if is_public(self._hypotheses, self._public) else self._sample_with(point)

@@ -9,11 +9,10 @@ from sklearn.base import is_classifier
 from sklearn.linear_model import LogisticRegression
 
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.estimators import is_estimator
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.confident.estimator import ConfidentMaxAggregate
 from pcqr.releases.confident.plan import ConfidentMaxPlan
 from pcqr.releases.interactive.plan import InteractiveMaxPlan
@@ -103,20 +102,21 @@ class InteractiveMaxAggregate(ConfidentMaxAggregate):
             raise ParameterError("student", "a scikit-learn classifier with predict_proba", self.student)
         return learner
 
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+    def _request(self, context: FitContext) -> Request:
         self._learner()  # parameters are judged first
-        return super()._request(hypotheses, records, features, public)
+        return super()._request(context)
 
-    def _assumed(self, known: Known) -> tuple[str, ...]:
-        return (*super()._assumed(known), PUBLIC_LEARNER)
+    def _prepare_class(self, context: FitContext) -> None:
+        super()._prepare_class(context)
+        context.assumptions += (PUBLIC_LEARNER,)
 
-    def _make_plan(self, request: Request, known: Known) -> InteractiveMaxPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> InteractiveMaxPlan:  # noqa: ARG002
         return plan_interactive_max(request, self._confident_pins(), self.lead, self.confidence, self.refresh)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: ConfidentMaxPlan, entropy: Entropy) -> None:
+    def _start(self, context: FitContext, inputs: FitInputs, plan: ConfidentMaxPlan, entropy: Entropy) -> None:
         if not isinstance(plan, InteractiveMaxPlan):
             raise ParameterError("plan", "an InteractiveMaxPlan", type(plan).__name__)
-        labeller = interactive_max(hypotheses, given.records, plan.vote, plan.pupil, self._learner(), entropy)
+        labeller = interactive_max(context.hypotheses, inputs.records, plan.vote, plan.pupil, self._learner(), entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
     def _secret(self) -> Secret | None:

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 from pcqr.checks import check_idle
 from pcqr.durable.account import AccountLike
 from pcqr.errors import CopyCannotAnswer, ParameterError
-from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass, Points
+from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass
 from pcqr.hypotheses.trees import DecisionTrees
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.privacy.unit import PRESENCE, RECORD
 from pcqr.releases.base.answering import Release
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.base.kept import V
 from pcqr.releases.knn.plan import IndividualPlan
 from pcqr.releases.knn.planning import plan_individual
@@ -50,37 +50,21 @@ class NearRelease(Release[V]):
     account: AccountLike | None = None
     teachers: None = field(init=False, default=None)
 
-    def _class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
+    def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:  # noqa: ARG002
         names = () if self.classes is None or isinstance(self.classes, str) else tuple(self.classes)
         # For its checks of points and labels: nothing is learned. Names that mean nothing are refused with the data.
         return DecisionTrees().with_labels(len(names)) if 2 <= len(names) <= MOST_LABELS else DecisionTrees()
 
-    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        if known.points is None:
-            raise ParameterError("public", _WHAT_IS_NEAR, None)
-        return hypotheses
+    def _prepare_class(self, context: FitContext) -> None:
+        context.public_rows(_WHAT_IS_NEAR)
 
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
-        return Request(
-            records=records,
-            features=features,
-            hypotheses=hypotheses,
-            budget=Budget(self.epsilon, self.delta),
-            aim=Aim(self.queries, self.alpha, self.beta),
-            public=public,
-        )
+    def _request(self, context: FitContext) -> Request:
+        return context.request(Budget(self.epsilon, self.delta), Aim(self.queries, self.alpha, self.beta))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
         return tags
-
-
-def shown_rows(given: Given) -> Points:
-    """The public rows."""
-    if given.known.points is None:
-        raise ParameterError("public", _WHAT_IS_NEAR, None)
-    return given.known.points
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -210,21 +194,22 @@ class IndividualKNN(NearRelease[IndividualPlan]):
                 raise CopyCannotAnswer
             votes.labeller.forget(rows.astype(np.int64))
 
-    def _assumed(self, known: Known) -> tuple[str, ...]:  # noqa: ARG002
-        return (FORGOTTEN,)
+    def _prepare_class(self, context: FitContext) -> None:
+        super()._prepare_class(context)
+        context.assumptions += (FORGOTTEN,)
 
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+    def _request(self, context: FitContext) -> Request:
         if self.adjacency not in get_args(Adjacency):
             raise ParameterError("adjacency", "'replace' or 'remove'", self.adjacency)
-        return super()._request(hypotheses, records, features, public)
+        return super()._request(context)
 
-    def _make_plan(self, request: Request, known: Known) -> IndividualPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> IndividualPlan:  # noqa: ARG002
         unit = RECORD if self.adjacency == "replace" else PRESENCE
         return plan_individual(request, unit, self.neighbours, self.unanswered)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: IndividualPlan, entropy: Entropy) -> None:  # noqa: ARG002
-        public = shown_rows(given)
-        labeller = individual_votes(near_vectors(public), given.records, public, plan.vote, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: IndividualPlan, entropy: Entropy) -> None:
+        public = context.public_rows(_WHAT_IS_NEAR)
+        labeller = individual_votes(near_vectors(public), inputs.records, public, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
     def _secret(self) -> Secret | None:
@@ -307,9 +292,9 @@ class PrivateKNN(NearRelease[SampledPlan]):
     neighbours: int | None = None
     rate: float | None = None
 
-    def _make_plan(self, request: Request, known: Known) -> SampledPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> SampledPlan:  # noqa: ARG002
         return plan_sampled(request, self.neighbours, self.rate)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: SampledPlan, entropy: Entropy) -> None:  # noqa: ARG002
-        labeller = sampled_votes(near_vectors(shown_rows(given)), given.records, plan.vote, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: SampledPlan, entropy: Entropy) -> None:
+        labeller = sampled_votes(near_vectors(context.public_rows(_WHAT_IS_NEAR)), inputs.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)

@@ -139,16 +139,16 @@ class IndividualVotes:
     def __init__(self, surroundings: Surroundings, stage: IndividualStage, entropy: Entropy) -> None:
         self._surroundings, self._stage, self._entropy = surroundings, stage, entropy
         self._spent = np.zeros(stage.records)
-        self._decisions_left, self._unanswered_left = stage.limit, stage.unanswered
+        self._decisions_remaining, self._unanswered_remaining = stage.limit, stage.unanswered
 
     @property
     def remaining(self) -> Usage:
         """Decisions not yet begun, and how often ⊥ may still be said."""
-        return Usage(self._decisions_left, self._unanswered_left)
+        return Usage(self._decisions_remaining, self._unanswered_remaining)
 
     @remaining.setter
     def remaining(self, remaining: Usage) -> None:
-        self._decisions_left, self._unanswered_left = remaining.queries or 0, remaining.unstable or 0
+        self._decisions_remaining, self._unanswered_remaining = remaining.queries or 0, remaining.unstable or 0
 
     def counts(self, X: Points) -> Ballots:
         """Who is near each row of `X`, whether or not they have anything left. Private."""
@@ -160,11 +160,11 @@ class IndividualVotes:
         stage = self._stage
         if self.remaining.is_nothing:
             raise RuntimeError("All the answers that may be given have been given.")
-        self._decisions_left -= 1
+        self._decisions_remaining -= 1
         counted = self._charged(near, np.full(near.positions.size, stage.count_cost))
         count = stage.grid * counted.positions.size + discrete_gaussian(stage.count_scale, self._entropy)
         if count < stage.least:
-            self._unanswered_left -= 1
+            self._unanswered_remaining -= 1
             return None
         rung = 0
         while rung + 1 < len(stage.ladder) and count >= stage.ladder[rung + 1]:

@@ -109,7 +109,7 @@ class SampledVotes:
         self._map, self._stage, self._entropy = vectors, stage, entropy
         self._records: Vectors = np.empty((records.size, vectors.size), dtype=np.int16)
         self._labels = np.empty(records.size, dtype=np.int8)
-        self._decisions_left = stage.queries
+        self._decisions_remaining = stage.queries
         start = 0
         for X, y in records.blocks(records.point_rows):
             rows = slice(start, start + y.size)
@@ -119,11 +119,11 @@ class SampledVotes:
     @property
     def remaining(self) -> Usage:
         """Decisions that are paid for and not yet begun. No answer is ever ⊥."""
-        return Usage(self._decisions_left, None)
+        return Usage(self._decisions_remaining, None)
 
     @remaining.setter
     def remaining(self, remaining: Usage) -> None:
-        self._decisions_left = remaining.queries or 0
+        self._decisions_remaining = remaining.queries or 0
 
     def counts(self, X: Points) -> Queries:
         """The queries as vectors: who votes on them is up to coins."""
@@ -133,9 +133,9 @@ class SampledVotes:
     def decide(self, query: Floats) -> int:
         """The label with the most noisy votes: all that may be shown. RuntimeError after m decisions."""
         stage = self._stage
-        if self._decisions_left <= 0:
+        if self._decisions_remaining <= 0:
             raise RuntimeError("All the answers that were paid for have been given.")
-        self._decisions_left -= 1
+        self._decisions_remaining -= 1
         sample = np.flatnonzero(self._entropy.below(stage.out_of, stage.records) < stage.chosen)
         squares = squared_distances(self._records[sample].astype(np.float64), query[None])[:, 0]
         nearest = sample[np.argsort(squares, kind="stable")[: stage.neighbours]]

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from pcqr.checks import check_delta
 from pcqr.data.records.feature_map import FeatureMap
 from pcqr.durable.account import AccountLike
-from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.growth import LogisticTeachers
 from pcqr.hypotheses.linear import LinearClassifier
@@ -21,7 +20,7 @@ from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.contributions import ContributionBound
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs, PublicInfo
 from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.classifier.feature_maps import dense_features, is_dense, linear_predicates, make_feature_map
 from pcqr.releases.classifier.rule import rarest_for, recipe_for
@@ -29,6 +28,8 @@ from pcqr.releases.multiparty.plan import PartiesPlan
 from pcqr.releases.multiparty.planning import PartiesPins, plan_parties
 from pcqr.releases.multiparty.run import published_student, unit_vectors
 from pcqr.releases.protocol.plan import Budget
+
+_VOTED_ON = "public rows, which the parties vote on"
 
 
 @dataclass(eq=False, repr=False)
@@ -64,7 +65,7 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
         The account of the private table (`pcqr.release.Account`), its name or its path: `fit` charges it before
         anything is drawn, and refuses what does not fit. None: nothing is remembered.
     parties : int or None, default None
-        P. None: about 7·n^⅓/√μ, μ the strength that ε and δ allow (`pcqr.releases.multiparty.planning`).
+        P. None: about 7·n^⅓/√μ, μ the Gaussian-DP parameter that ε and δ allow (`pcqr.releases.multiparty.planning`).
     penalty : float or None, default None
         λ. None: so large that a margin has noise of a tenth.
 
@@ -119,6 +120,7 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
     penalty: float | None = None
 
     takes_learners: ClassVar[bool] = True
+    contribution_bound: ClassVar[ContributionBound] = "all rows"
 
     @np.errstate(all="ignore")
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -137,43 +139,33 @@ class MultipartyClassifier(PublishedEstimator[PartiesPlan]):
     def _takes_several_labels(self) -> bool:
         return True
 
-    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
-        return "all rows"
-
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+    def _request(self, context: FitContext) -> Request:
         check_delta(self.delta)  # Gaussian noise is not pure
         PartiesPins(self.parties, self.penalty)
-        budget = Budget(self.epsilon, self.delta)
-        return Request(records=records, features=features, hypotheses=hypotheses, budget=budget, public=public)
+        return context.request(Budget(self.epsilon, self.delta))
 
-    def _prepared(self, hypotheses: HypothesisClass, known: Known) -> HypothesisClass:
-        if known.points is None:
-            raise ParameterError("public", "public rows, which the parties vote on", None)
-        return super()._prepared(hypotheses, known)
+    def _prepare_class(self, context: FitContext) -> None:
+        context.public_rows(_VOTED_ON)
+        super()._prepare_class(context)
+        context.assumptions += (PUBLIC_POINTS,)
 
-    def _assumed(self, known: Known) -> tuple[str, ...]:  # noqa: ARG002
-        return (PUBLIC_POINTS,)
-
-    def _with_maps(self, hypotheses: HypothesisClass, known: Known) -> Known:  # noqa: ARG002
-        return replace(known, maps={"plain": _map_of(known, self.epsilon)})
-
-    def _make_plan(self, request: Request, known: Known) -> PartiesPlan:
-        if known.points is None:
-            raise AssertionError("There are public points: `_prepared` has seen to it.")
+    def _make_plan(self, context: FitContext, request: Request) -> PartiesPlan:
+        features = _map_of(context.public, self.epsilon)
+        context.public = replace(context.public, maps={"plain": features})
         pins = PartiesPins(self.parties, self.penalty)
-        return plan_parties(request, unit_vectors(known.maps["plain"], known.points), pins)
+        return plan_parties(request, unit_vectors(features, context.public_rows(_VOTED_ON)), pins)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: PartiesPlan, entropy: Entropy) -> None:
-        features, points = given.known.maps["plain"], given.known.points
-        if points is None:
-            raise AssertionError("There are public points: `_prepared` has seen to it.")
-        self.hypothesis_ = published_student(hypotheses, features, given.records, points, plan.student, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: PartiesPlan, entropy: Entropy) -> None:
+        features, points = context.public.maps["plain"], context.public_rows(_VOTED_ON)
+        self.hypothesis_ = published_student(
+            context.hypotheses, features, inputs.records, points, plan.student, entropy
+        )
 
 
-def _map_of(known: Known, epsilon: float) -> FeatureMap:
+def _map_of(public: PublicInfo, epsilon: float) -> FeatureMap:
     """The feature map of a linear classifier without ferns, by what is public."""
-    if is_dense(known.features, known.schema, known.points):
-        return dense_features(known.features, known.points, known.schema)
-    recipe = recipe_for("plain", known.records, epsilon)
-    questions = linear_predicates(rarest_for(known.records, epsilon), known.records, known.points, known.schema)
-    return make_feature_map(recipe, questions, known.features, known.points, known.schema)
+    if is_dense(public.features, public.schema, public.points):
+        return dense_features(public.features, public.points, public.schema)
+    recipe = recipe_for("plain", public.records, epsilon)
+    predicates = linear_predicates(rarest_for(public.records, epsilon), public.records, public.points, public.schema)
+    return make_feature_map(recipe, predicates, public.features, public.points, public.schema)

@@ -70,12 +70,12 @@ def plan_parties(request: Request, vectors: Floats, pins: PartiesPins = NO_PINS)
         grid=FINEST,
         labels=request.hypotheses.labels,
     )
-    strength = _parameter(draft, request)
+    mu = _parameter(draft, request)
     if pins.parties is None:
-        wanted = PARTIES * records ** (1.0 / 3.0) / math.sqrt(strength)
+        wanted = PARTIES * records ** (1.0 / 3.0) / math.sqrt(mu)
         draft = replace(draft, parties=max(1, math.floor(min(wanted, records / FEWEST_RECORDS))))
     if pins.penalty is None:
-        needed = draft.sensitivity / draft.grid / (strength * MARGIN_NOISE)
+        needed = draft.sensitivity / draft.grid / (mu * MARGIN_NOISE)
         draft = replace(draft, penalty=min(max(needed, LEAST_PENALTY), LARGEST_PENALTY))
     steps = math.ceil(-math.log(CLOSENESS) * draft.smoothness / draft.penalty)
     draft = replace(draft, steps=min(steps, MOST_STEPS))
@@ -86,9 +86,9 @@ def plan_parties(request: Request, vectors: Floats, pins: PartiesPins = NO_PINS)
 def _parameter(draft: PartiesStage, request: Request) -> float:
     """The largest μ, to within a millionth, at which a student is within (ε, δ)."""
 
-    def is_kept(strength: float) -> bool:
+    def is_kept(mu: float) -> bool:
         try:
-            stated = parties_guarantee(_noised(draft, strength), request.delta)
+            stated = parties_guarantee(_noised(draft, mu), request.delta)
         except (ParameterError, ZeroDivisionError):
             return False
         return stated.within(request.epsilon * (1.0 - 1e-9), request.delta)
@@ -102,10 +102,10 @@ def _parameter(draft: PartiesStage, request: Request) -> float:
     return found
 
 
-def _noised(draft: PartiesStage, strength: float) -> PartiesStage:
+def _noised(draft: PartiesStage, mu: float) -> PartiesStage:
     """With noise of S/μ on the finest grid on which it can be drawn and the weights are whole numbers."""
     coarse = replace(draft, grid=1)
-    room = min(LARGEST_SCALE * strength / coarse.sensitivity, 2.0**59 * draft.penalty)
+    room = min(LARGEST_SCALE * mu / coarse.sensitivity, 2.0**59 * draft.penalty)
     grid = min(FINEST, 2 ** max(0, math.floor(math.log2(max(room, 1.0)))))
     fitted = replace(draft, grid=grid)
-    return replace(fitted, scale=fitted.sensitivity / strength)
+    return replace(fitted, scale=fitted.sensitivity / mu)

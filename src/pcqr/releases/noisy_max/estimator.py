@@ -8,14 +8,13 @@ from typing import ClassVar
 
 from pcqr.checks import check_integer
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.committees import Arrays
 from pcqr.mechanisms.noisy_max import GaussianMax, NoisyMax
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.answering import Release
 from pcqr.releases.base.contributions import ContributionBound
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.noisy_max.dependent import NotReleasable, dependent_epsilon, gaussian_cost
 from pcqr.releases.noisy_max.plan import NoisyMaxPlan
 from pcqr.releases.noisy_max.planning import plan_noisy_max
@@ -108,6 +107,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
 
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
+    contribution_bound: ClassVar[ContributionBound] = "all rows"
 
     def data_dependent_epsilon(self, delta: float | None = None) -> NotReleasable:
         """What was asked so far has cost by the votes that there were: a **private** figure (proofs/dependent.md).
@@ -140,10 +140,7 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
 
         return dependent_epsilon(self._votes, partial(gaussian_cost, vote.noise), worst, chance)
 
-    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
-        return "all rows"
-
-    def _make_plan(self, request: Request, known: Known) -> NoisyMaxPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> NoisyMaxPlan:  # noqa: ARG002
         return plan_noisy_max(request, noise=self.noise, teachers=self.teachers)
 
     def _pins(self) -> Pins:
@@ -151,8 +148,8 @@ class NoisyMaxAggregate(Release[NoisyMaxPlan]):
             check_integer("teachers", self.teachers, least=1)
         return Pins()  # votes may tie, so that k may be even
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: NoisyMaxPlan, entropy: Entropy) -> None:
-        labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: NoisyMaxPlan, entropy: Entropy) -> None:
+        labeller = noisy_max(context.hypotheses, inputs.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)
 
     def _labeller(self, arrays: Arrays, plan: NoisyMaxPlan, entropy: Entropy) -> NoisyVotes:

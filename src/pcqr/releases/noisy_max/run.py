@@ -36,7 +36,7 @@ class NoisyVotes:
         self._committee = committee
         self._plan = plan
         self._entropy = entropy
-        self._decisions_left = plan.queries
+        self._decisions_remaining = plan.queries
 
     @classmethod
     def trained(
@@ -60,11 +60,11 @@ class NoisyVotes:
 
         A decision that was broken off is spent. In a ledger's transaction it leaves no trace, and is not spent.
         """
-        return Usage(self._decisions_left, None)
+        return Usage(self._decisions_remaining, None)
 
     @remaining.setter
     def remaining(self, remaining: Usage) -> None:
-        self._decisions_left = remaining.queries or 0
+        self._decisions_remaining = remaining.queries or 0
 
     def counts(self, X: Points) -> NDArray[np.int64]:
         """Return the votes on each row of `X`, one column for each label. **Private.**"""
@@ -75,9 +75,9 @@ class NoisyVotes:
 
         Raises RuntimeError after m decisions.
         """
-        if self._decisions_left <= 0:
+        if self._decisions_remaining <= 0:
             raise RuntimeError("All the answers that were paid for have been given.")
-        self._decisions_left -= 1
+        self._decisions_remaining -= 1
         return self._plan.noise.decide(counts, self._entropy)
 
 

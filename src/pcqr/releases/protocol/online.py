@@ -1,11 +1,10 @@
-"""A lock that survives pickling: one query at a time, however many threads ask."""
+"""The online protocol: queries are answered in order, one at a time however many threads ask, and each is logged."""
 
 from __future__ import annotations
 
-from _thread import RLock, allocate_lock, get_ident
-from collections import deque
+from _thread import RLock
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from pcqr.checks import non_reentrant
 from pcqr.errors import BudgetExhausted, CopyCannotAnswer
 from pcqr.hypotheses.base import Points
 from pcqr.privacy.entropy import Entropy
-from pcqr.releases.protocol.answers import Answer, BatchCost, Kind, Usage
+from pcqr.releases.protocol.answers import Answer, BatchCost, Kind, Usage, batch_cost, key, keys, new_rows
 from pcqr.releases.protocol.log import (
     Answered,
     Asked,
@@ -22,17 +21,13 @@ from pcqr.releases.protocol.log import (
     Log,
     MemoryLog,
     NoLabeller,
-    Page,
+    OpenQuotas,
     PrivLabel,
     QuotaTable,
     Reply,
     Stopped,
     Transaction,
-    batch_cost,
     check_quotas,
-    key,
-    keys,
-    new_rows,
 )
 
 
@@ -45,115 +40,6 @@ class Lock(RLock):  # type: ignore[misc]  # final to typeshed alone
 
     def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
         return Lock, ()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Threads that ask at the same time share a turn: one of them asks for all who wait.
-
-
-PATIENCE = 1.0
-"""Seconds after which a thread that nobody has woken looks for itself."""
-MOST_ROWS = 4_096
-"""Of one turn, but for one call that has more."""
-Serve = Callable[[Sequence[Asked], QuotaTable | None], list[Answered[int]]]
-
-
-class SharedTransactions:
-    """Whoever has the `lock` asks for all who wait. Each of the others is woken when its answers are there.
-
-    The first of those who wait takes the lock; it is woken when the one before it has done. Being woken only saves
-    time: who waits in vain, since the thread that should have woken it was interrupted, takes the lock all the same.
-
-    A call that fails in company is tried again by its own thread alone, so that nobody gets the exception of another.
-    A thread that is interrupted leaves the others to themselves.
-    """
-
-    def __init__(self, lock: Lock) -> None:
-        self._lock = lock
-        self._waiting: deque[_Call] = deque()
-
-    def ask(self, asked: Sequence[Asked], quota_table: QuotaTable | None, serve: Serve) -> list[Answered[int]]:
-        """What `serve`, called by this thread or another, says to these requests. It is called under the lock."""
-        own = _Call(asked, quota_table)
-        try:
-            self._waiting.append(own)
-            first = self._first()
-            if (
-                first is not None and first.thread != own.thread
-            ):  # a signal handler must not wait for what it interrupts
-                own.wait()
-            if own.answered is None:
-                with self._lock:
-                    while own.answered is None:
-                        self._serve(self._company(own), own, serve)
-        finally:
-            with suppress(ValueError):  # whoever served it has removed it
-                self._waiting.remove(own)
-            following = self._first()
-            if following is not None:
-                following.wake()
-        return own.answered
-
-    def __reduce__(self) -> tuple[type[SharedTransactions], tuple[Lock]]:
-        """Nobody waits for a copy."""
-        return SharedTransactions, (self._lock,)
-
-    def _first(self) -> _Call | None:
-        try:
-            return self._waiting[0]
-        except IndexError:
-            return None
-
-    def _company(self, own: _Call) -> list[_Call]:
-        """Calls that can share a turn, in the order in which they came."""
-        if own.has_failed:
-            return [own]
-        waiting = [each for each in tuple(self._waiting) if each.answered is None and not each.has_failed]
-        found, rows = [waiting[0]], waiting[0].rows
-        for each in waiting[1:]:
-            rows += each.rows
-            if each.quota_table != found[0].quota_table or rows > MOST_ROWS:
-                break
-            found.append(each)
-        return found
-
-    def _serve(self, calls: list[_Call], own: _Call, serve: Serve) -> None:
-        try:
-            answered = serve([each for call in calls for each in call.asked], calls[0].quota_table)
-        except Exception:
-            if calls == [own]:
-                raise
-            for call in calls:
-                call.has_failed = True
-            return
-        done = 0
-        for call in calls:
-            call.answered = answered[done : done + len(call.asked)]
-            done += len(call.asked)
-            with suppress(ValueError):  # its thread was interrupted
-                self._waiting.remove(call)
-            call.wake()
-
-
-class _Call:
-    """What one thread asks for, and then what it was told."""
-
-    def __init__(self, asked: Sequence[Asked], quota_table: QuotaTable | None) -> None:
-        self.asked = asked
-        self.quota_table = quota_table
-        self.rows = sum(each.points.shape[0] for each in asked)
-        self.answered: list[Answered[int]] | None = None
-        self.has_failed = False
-        self.thread = get_ident()
-        self._gate = allocate_lock()
-        self._gate.acquire()
-
-    def wait(self) -> None:
-        self._gate.acquire(timeout=PATIENCE)
-
-    def wake(self) -> None:
-        with suppress(RuntimeError):  # it is awake already
-            self._gate.release()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -184,7 +70,6 @@ class PrivClass:
         self._queries = queries
         self._entropy = entropy
         self._lock = Lock()
-        self._sharing = SharedTransactions(self._lock)
 
     @property
     def transcript(self) -> tuple[Entry, ...]:
@@ -239,7 +124,7 @@ class PrivClass:
         """What the rows of `X` would cost, asked in order: a function of the transcript and of the rows alone.
 
         `unstable_share` is the planner's guess at the share of unstable answers, None where it has none; after
-        `votes_remaining` new queries a published classifier answers. For an asker of whom a book is kept, `known` are
+        `votes_remaining` new queries a published classifier answers. For an asker who has a quota, `known` are
         the keys of rows that are not new to it, and `quota` is what it may still have.
         """
         with self.guarded():  # the log and what is left, of one moment
@@ -255,7 +140,39 @@ class PrivClass:
 
     def answer(self, x: Points) -> Answer[int]:
         """Answer the query in the one-row table `x`."""
-        return next(self.replies(x)).answer
+        return self.reply(x).answer
+
+    def reply(self, x: Points) -> Reply[int]:
+        """As `answer`, with the coin: what `ask_together` replies to one row, without what only several need."""
+        this = key(x)
+        if not self.log.is_original:
+            return self._from_log([this])[0]
+        with self._lock:
+            reply = self._single_reply(x, this)
+        if reply is None:
+            raise self.exhausted(1)
+        return reply
+
+    @non_reentrant
+    def _single_reply(self, x: Points, this: bytes) -> Reply[int] | None:
+        """Look the query up or decide it. Return None where nothing is left for a new one."""
+        labeller = self.labeller
+        self.log.announce([this], labeller)
+        with self.log.transaction(labeller) as transaction:
+            entry, spent = transaction.find([this]).get(this), transaction.spent
+            asked, unstable = spent.queries or 0, spent.unstable or 0
+            kind: Kind = "repeated"
+            if entry is None:
+                if labeller.remaining.is_nothing:
+                    return None
+                point = x.copy()  # the caller may reuse its array
+                counts = labeller.counts(point)
+                (coin,) = self._entropy.below(counts.shape[1], 1).tolist()
+                (votes,) = counts
+                entry = self.decided(_Ballot(point, votes, coin))
+                transaction.add(this, entry)
+                asked, unstable, kind = asked + 1, unstable + (entry.label is None), _kind(entry)
+            return self.said(entry, kind, asked, unstable, labeller.remaining)
 
     def answers(self, X: Points) -> Iterator[Answer[int]]:
         """Answer the rows of `X` in order; raises `BudgetExhausted` at the first new row that cannot be answered."""
@@ -271,23 +188,16 @@ class PrivClass:
             if answered.stopped is not None:
                 raise self.exhausted(X.shape[0] - len(given), [Reply(*each).answer for each in given])
 
-    def ask_together(self, asked: Sequence[Asked], quota_table: QuotaTable | None = None) -> list[Answered[int]]:
-        """Decide the rows of all requests in order, in one turn of the log: what each would get if asked alone.
+    def ask_together(
+        self, asked: Sequence[Asked], quota_table: QuotaTable | None = None, stop: Stop | None = None
+    ) -> list[Answered[int]]:
+        """Decide the rows of all requests in order, in one transaction: what each would get if asked by itself.
 
-        A request that stops has been answered as far as it got, and the next one begins. Threads that ask at the same
-        time share a turn. Once this returns, the replies may be shown.
+        A request that stops has been answered as far as it got, and the next one begins. Once this returns, the replies
+        may be shown. Should `stop`, of what is spent and what is left, come true, no further row is answered, and
+        nothing says that a request `stopped`.
         """
         check_quotas(asked, quota_table)
-        return self._sharing.ask(asked, quota_table, self.ask) if self.log.is_original else self.ask(asked, quota_table)
-
-    def ask(
-        self, asked: Sequence[Asked], quota_table: QuotaTable | None, stop: Stop | None = None
-    ) -> list[Answered[int]]:
-        """As `ask_together`, in a turn that is not shared with other threads.
-
-        Should `stop`, of what is spent and what is left, come true, no further row is answered, and nothing says that
-        a request `stopped`.
-        """
         these = [keys(each.points) for each in asked]
         if not self.log.is_original:
             return [Answered(self._from_log(each)) for each in these]
@@ -304,17 +214,17 @@ class PrivClass:
     ) -> list[Answered[int]]:
         self.log.announce([this for each in these for this in each], self.labeller)
         with self.log.transaction(self.labeller) as transaction:
-            page = None if quota_table is None else transaction.open(quota_table, asked)
+            quotas = None if quota_table is None else transaction.open(quota_table, asked)
             known = transaction.find([this for each in these for this in each])
             answered = [
-                None if page is None else page.replayed(each, its_keys, known)
+                None if quotas is None else quotas.replayed(each, its_keys, known)
                 for each, its_keys in zip(asked, these, strict=True)
             ]
             fresh = [number for number, before in enumerate(answered) if before is None]
             rows = [this for number in fresh for this in these[number]]
             ballots = self._ballots([asked[number].points for number in fresh], rows, known)
             stop = None if transaction.is_written_off else stop  # nothing comes after the votes: new rows are refused
-            deciding = _Deciding(self, transaction, page, known, ballots, stop)
+            deciding = _Deciding(self, transaction, quotas, known, ballots, stop)
             return [
                 before or deciding.answered(each, its_keys)
                 for before, each, its_keys in zip(answered, asked, these, strict=True)
@@ -326,10 +236,10 @@ class PrivClass:
             return [Answered(())] * len(asked)
         these = [keys(each.points) if each.token is not None else [] for each in asked]
         with self._lock, self.log.transaction(self.labeller) as transaction:
-            page = transaction.open(quota_table, asked)
+            quotas = transaction.open(quota_table, asked)
             known = transaction.find([this for each in these for this in each])
             each_with_keys = zip(asked, these, strict=True)
-            return [page.replayed(each, its_keys, known) or Answered(()) for each, its_keys in each_with_keys]
+            return [quotas.replayed(each, its_keys, known) or Answered(()) for each, its_keys in each_with_keys]
 
     def exhausted(self, requested: int, given: Sequence[Answer[int]] = ()) -> BudgetExhausted:
         """The refusal of so many rows, after the answers that were `given`."""
@@ -383,32 +293,32 @@ class _Ballot(NamedTuple):
 
 
 class _Deciding:
-    """One turn: what was known before it, what it has decided, and what is spent and left by now."""
+    """One transaction: what was logged before it, what it has decided, and what is spent and left by now."""
 
     def __init__(
         self,
         protocol: PrivClass,
         transaction: Transaction,
-        page: Page | None,
+        quotas: OpenQuotas | None,
         known: Mapping[bytes, Entry],
         ballots: Mapping[bytes, _Ballot],
         stop: Stop | None,
     ) -> None:
-        self._protocol, self._turn, self._page, self._stop = protocol, transaction, page, stop
-        self._known, self._ballots = known, ballots
+        self._protocol, self._transaction, self._quotas, self._stop = protocol, transaction, quotas, stop
+        self._logged, self._ballots = known, ballots
         self._decided: dict[bytes, Entry] = {}
         self._asked, self._unstable = transaction.spent.queries or 0, transaction.spent.unstable or 0
-        self._left = protocol.labeller.remaining
+        self._remaining = protocol.labeller.remaining
 
     def answered(self, asked: Asked, these: Sequence[bytes]) -> Answered[int]:
         """The rows of one request, in order."""
-        page, replies, stopped = self._page, list[Reply[int]](), None
-        if page is not None and (before := page.replayed(asked, these, self._known)) is not None:
-            return before  # its token came earlier in this turn
+        quotas, replies, stopped = self._quotas, list[Reply[int]](), None
+        if quotas is not None and (before := quotas.replayed(asked, these, self._logged)) is not None:
+            return before  # its token came earlier in this transaction
         for this in these:
-            if self._stop is not None and self._stop(Usage(self._asked, self._unstable), self._left):
+            if self._stop is not None and self._stop(Usage(self._asked, self._unstable), self._remaining):
                 break
-            entry: Entry | None = self._known.get(this) or self._decided.get(this)
+            entry: Entry | None = self._logged.get(this) or self._decided.get(this)
             kind: Kind = "repeated"
             is_logged = entry is not None
             if entry is None:
@@ -416,30 +326,30 @@ class _Deciding:
                 if stopped is not None:
                     break
                 entry, kind = self._new(this)
-            elif page is not None and page.is_first(asked, this):  # somebody else has asked it: as new as any other row
-                if not page.allows(asked):
+            elif quotas is not None and quotas.is_first(asked, this):  # others have asked it: as new as any other row
+                if not quotas.allows(asked):
                     stopped = "quota"
                     break
                 kind = _kind(entry)
-            if page is not None:
-                page.answered(asked, this, kind, is_logged=is_logged)
-            replies.append(self._protocol.said(entry, kind, self._asked, self._unstable, self._left))
+            if quotas is not None:
+                quotas.answered(asked, this, kind, is_logged=is_logged)
+            replies.append(self._protocol.said(entry, kind, self._asked, self._unstable, self._remaining))
         answered = Answered(replies, stopped)
-        if page is not None:
-            page.end(asked, these, answered)
+        if quotas is not None:
+            quotas.end(asked, these, answered)
         return answered
 
     def _stopped(self, asked: Asked) -> Stopped | None:
-        if self._left.is_nothing:
+        if self._remaining.is_nothing:
             return "halted"
-        return None if self._page is None or self._page.allows(asked) else "quota"
+        return None if self._quotas is None or self._quotas.allows(asked) else "quota"
 
     def _new(self, this: bytes) -> tuple[Entry, Kind]:
         entry = self._decided[this] = self._protocol.decided(self._ballots[this])
-        self._turn.add(this, entry)
+        self._transaction.add(this, entry)
         is_unstable = entry.label is None
         self._asked, self._unstable = self._asked + 1, self._unstable + is_unstable
-        self._left = self._protocol.labeller.remaining
+        self._remaining = self._protocol.labeller.remaining
         return entry, _kind(entry)
 
 

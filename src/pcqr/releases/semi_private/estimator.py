@@ -14,7 +14,7 @@ from pcqr.planner.expectation import nothing_learned
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.contributions import ContributionBound, weighs_rows
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.protocol.plan import Aim, Budget
 from pcqr.releases.semi_private.plan import PublishedPlan
@@ -24,6 +24,7 @@ from pcqr.releases.semi_private.run import sspp
 _DECADES = tuple(digit * 10.0**power for power in range(-3, 6) for digit in (1, 2, 5))
 DECIMAL_CUTS = tuple(sorted({0.0, *_DECADES, *(-cut for cut in _DECADES)}))
 """Cuts that suit no table in particular and need no public points: 0, ±0.001, ±0.002, ±0.005, …, ±500,000."""
+NOTHING_KNOWN = "cuts at powers of ten, which suit no table in particular"
 
 
 @dataclass(eq=False, repr=False)
@@ -102,35 +103,28 @@ class SemiPrivateLearner(PublishedEstimator[PublishedPlan]):
     classes: Sequence[Any] | None = None
     account: AccountLike | None = None
 
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
-        return Request(
-            records=records,
-            features=features,
-            hypotheses=hypotheses,
-            budget=Budget(self.epsilon),
-            aim=Aim(None, self.alpha, self.beta),
-            public=public,
-        )
+    def _request(self, context: FitContext) -> Request:
+        return context.request(Budget(self.epsilon), Aim(None, self.alpha, self.beta))
 
     def _default_class(self, *, has_public: bool, has_schema: bool) -> HypothesisClass:
         if has_public:
             return Stumps()
         return DecisionTrees(depth=1) if has_schema else Stumps(cuts=DECIMAL_CUTS)
 
-    def _is_uninformed(self, known: Known) -> bool:
-        return known.is_nothing and self.hypotheses is None
+    def _prepare_class(self, context: FitContext) -> None:
+        super()._prepare_class(context)
+        if context.public.is_nothing and self.hypotheses is None:
+            context.assume_of_columns(NOTHING_KNOWN)
 
-    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:
+    def _bound(self, hypotheses: HypothesisClass) -> ContributionBound:
         return "weights" if weighs_rows(hypotheses) else "one row"
 
-    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
-        """Return the warning only for trees: it is about the number of their predicates."""
-        if not isinstance(hypotheses, DecisionTrees):
-            return None
-        return nothing_learned(known.records, self.epsilon, len(hypotheses.predicates or ()), hypotheses.labels)
-
-    def _make_plan(self, request: Request, known: Known) -> PublishedPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> PublishedPlan:
+        trees = context.hypotheses
+        if isinstance(trees, DecisionTrees):
+            predicates = len(trees.predicates or ())
+            context.shortfall = nothing_learned(request.records, self.epsilon, predicates, trees.labels)
         return plan_semi_private(request)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: PublishedPlan, entropy: Entropy) -> None:
-        self.hypothesis_ = sspp(hypotheses, given.records, given.public, plan.draw, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: PublishedPlan, entropy: Entropy) -> None:
+        self.hypothesis_ = sspp(context.hypotheses, inputs.records, context.points, plan.draw, entropy)

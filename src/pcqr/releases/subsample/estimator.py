@@ -3,11 +3,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from pcqr.hypotheses.base import HypothesisClass
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.contributions import ContributionBound
-from pcqr.releases.base.inputs import Given, Known
+from pcqr.releases.base.inputs import FitContext, FitInputs
 from pcqr.releases.base.stable import StableRelease
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.noisy_max.run import noisy_max
@@ -125,17 +124,15 @@ class SubsampleAggregate(StableRelease[VotingPlan]):
 
     two_labels_because: ClassVar[str | None] = None
     takes_learners: ClassVar[bool] = True
+    contribution_bound: ClassVar[ContributionBound] = "all rows"
 
-    def _contribution_bound(self, hypotheses: HypothesisClass) -> ContributionBound:  # noqa: ARG002
-        return "all rows"
-
-    def _make_plan(self, request: Request, known: Known) -> VotingPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> VotingPlan:  # noqa: ARG002
         return plan_subsample(request, self.mode, self.vote)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: VotingPlan, entropy: Entropy) -> None:
+    def _start(self, context: FitContext, inputs: FitInputs, plan: VotingPlan, entropy: Entropy) -> None:
         labeller: PrivLabel
         if isinstance(plan.vote, NoisyMaxStage):
-            labeller = noisy_max(hypotheses, given.records, plan.vote, entropy)
+            labeller = noisy_max(context.hypotheses, inputs.records, plan.vote, entropy)
         else:
-            labeller = sub_samp(hypotheses, given.records, plan.vote, entropy)
+            labeller = sub_samp(context.hypotheses, inputs.records, plan.vote, entropy)
         self._protocol = PrivClass(labeller, plan.queries, entropy)

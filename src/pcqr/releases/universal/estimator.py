@@ -2,20 +2,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.checks import check_delta
 from pcqr.data.schema import Schema
 from pcqr.data.schema.raw import RawKind
 from pcqr.errors import ParameterError
-from pcqr.hypotheses.base import Hypothesis, HypothesisClass
+from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy, resolve_entropy
-from pcqr.releases.base.fitting import PrivateEstimator
-from pcqr.releases.base.inputs import AssumePublic, Given, Known
+from pcqr.releases.base.inputs import AssumePublic, FitContext, FitInputs, PublicInfo
 from pcqr.releases.base.kept import for_publication
 from pcqr.releases.base.stable import RelabellingRelease
 from pcqr.releases.classifier.estimator import DryRun, PrivateClassifier
@@ -206,7 +207,7 @@ class UniversalRelease(RelabellingRelease[Any]):
 
     def _classifier(self) -> PrivateClassifier:
         """Return the estimator that publishes at once. An account sees its charge as one of this estimator."""
-        self._request(Stumps(), 1, 1, None)  # checks parameters before data
+        self._request(FitContext(Stumps(), PublicInfo(1, 1, None, None)))  # checks parameters before data
         check_delta(self.delta)
         classifier = PrivateClassifier(
             self.epsilon,
@@ -216,20 +217,52 @@ class UniversalRelease(RelabellingRelease[Any]):
             account=self.account,
             types=self.types,
         )
-        self._is_fitted_by(classifier, ClassifierPlan)
+        self._share_fits(classifier)
+        classifier._charged_as = type(self).__name__, ClassifierPlan.__name__
         return classifier
 
-    def _fitter(self) -> PrivateEstimator[Any]:
-        if not self.is_at_once:
-            return self
-        self._let_go()
-        self._forget()
-        return self._classifier()
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        public: Any = None,
+        schema: Schema | AssumePublic | None = None,
+        groups: Any = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Charge ε and δ whole, and publish the classifier or prepare the votes. Each `fit` is charged anew.
 
-    def _take_over(self, fitter: PrivateEstimator[Any]) -> None:
-        """Take over the classifier, if it was published at once. Answers need nothing else."""
-        if isinstance(fitter, PrivateClassifier):
-            self._answer_by(fitter)
+        Parameters
+        ----------
+        X, y, public, schema, groups, verbose : see `pcqr.SubsampleAggregate.fit`
+            The private records and their labels, what is public, and whose each row is.
+
+        Returns
+        -------
+        UniversalRelease
+            This estimator.
+
+        Raises
+        ------
+        ParameterError, DataError, InfeasiblePlan, AccountExhausted
+            As there. Nothing was drawn or charged then.
+
+        Warns
+        -----
+        WeakGuarantee, UnansweredWarning, NothingLearned
+            As there.
+        """
+        if not self.is_at_once:
+            return super().fit(X, y, public, schema, groups, verbose)
+        self._forget()
+        classifier = self._classifier()
+        with np.errstate(all="ignore"):
+            try:
+                classifier._fit(X, y, public, schema, groups, verbose)
+            finally:
+                self._has_spent = classifier.has_spent
+            self._answer_by(classifier)
+        return self
 
     def _answer_by(self, classifier: PrivateClassifier) -> None:
         for name in _TAKEN_OVER & vars(classifier).keys():
@@ -251,34 +284,33 @@ class UniversalRelease(RelabellingRelease[Any]):
         *,
         user_level: bool = False,
         weights: bool = False,
-    ) -> tuple[HypothesisClass, Any, Known]:
+    ) -> tuple[FitContext, Any]:
         if not self.is_at_once:
             return super()._planned(records, features, public, schema, user_level=user_level, weights=weights)
-        hypotheses, plan, known = self._classifier()._planned(records, features, public, schema, user_level=user_level)
-        return hypotheses, self._classifier_plan(plan), known
-
-    def _shortfall(self, hypotheses: HypothesisClass, known: Known) -> str | None:
-        return self._classifier()._shortfall(hypotheses, known) if self.is_at_once else None
+        context, plan = self._classifier()._planned(records, features, public, schema, user_level=user_level)
+        return context, self._classifier_plan(plan)
 
     def _takes_several_labels(self) -> bool:
         return self.is_at_once or super()._takes_several_labels()
 
-    def _request(self, hypotheses: HypothesisClass, records: int, features: int, public: int | None) -> Request:
+    def _request(self, context: FitContext) -> Request:
         for name, allowed in (("vote", VOTES), ("shows", SHOWS)):
             if getattr(self, name) not in allowed:
                 raise ParameterError(name, " or ".join(map(repr, allowed)), getattr(self, name))
         if self.types is not None and not self.is_at_once:
             raise ParameterError("types", "None where votes come first: give `public` rows or a `schema`", self.types)
-        return super()._request(hypotheses, records, features, public)
+        return super()._request(context)
 
     def _pins(self) -> Pins:
         return replace(super()._pins(), publish_share=self.publish_share)
 
-    def _make_plan(self, request: Request, known: Known) -> UniversalPlan:  # noqa: ARG002
+    def _make_plan(self, context: FitContext, request: Request) -> UniversalPlan:  # noqa: ARG002
         return plan_universal(request, self.mode)
 
-    def _start(self, hypotheses: HypothesisClass, given: Given, plan: UniversalPlan, entropy: Entropy) -> None:
-        self._protocol = unv_priv_cl(hypotheses, given.records, given.public, plan.vote, plan.publish, entropy)
+    def _start(self, context: FitContext, inputs: FitInputs, plan: UniversalPlan, entropy: Entropy) -> None:
+        self._protocol = unv_priv_cl(
+            context.hypotheses, inputs.records, context.points, plan.vote, plan.publish, entropy
+        )
 
     def _resumed(self, kept: Kept, plan: UniversalPlan | ClassifierPlan, entropy: Entropy) -> PrivClass | UnvPrivCl:
         if isinstance(plan, ClassifierPlan):

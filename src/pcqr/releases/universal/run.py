@@ -24,7 +24,7 @@ from pcqr.privacy.entropy import Entropy
 from pcqr.releases.agnostic.run import ag_priv_cl
 from pcqr.releases.protocol.answers import Answer, BatchCost, Usage
 from pcqr.releases.protocol.log import Answered, Asked, MemoryLog, NoLabeller, QuotaTable, Reply, check_quotas
-from pcqr.releases.protocol.online import BLOCK, Lock, PrivClass, SharedTransactions
+from pcqr.releases.protocol.online import BLOCK, Lock, PrivClass
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.semi_private.run import sspp
 from pcqr.releases.subsample.plan import VoteStage
@@ -60,7 +60,6 @@ class UnvPrivCl:
         self._publish = publish
         self._entropy = entropy
         self._lock = Lock()
-        self._sharing = SharedTransactions(self._lock)
 
     @property
     def protocol(self) -> PrivClass:
@@ -92,7 +91,15 @@ class UnvPrivCl:
         return replace(cost, remaining=_without_end(cost.remaining))
 
     def answer(self, x: Points) -> Answer[int]:
-        return next(self.replies(x)).answer
+        """Answer the query in the one-row table `x`."""
+        return self.reply(x).answer
+
+    def reply(self, x: Points) -> Reply[int]:
+        """As `answer`, with the coin that stands in for ⊥."""
+        (answered,) = self.ask_together([Asked(x)])
+        if answered.stopped is not None:
+            raise self._votes.exhausted(1)
+        return answered.replies[0]
 
     def answers(self, X: Points) -> Iterator[Answer[int]]:
         """Answer the rows of `X` in order: by votes, then by the published hypothesis.
@@ -106,25 +113,21 @@ class UnvPrivCl:
         start, given = 0, list[tuple[Any, ...]]()
         while start < X.shape[0]:
             size = BLOCK if self.published is None else PREDICTED_AT_ONCE
-            (told,) = self.ask_together([Asked(X[start : start + size])])
-            start += len(told.replies)
-            given += map(tuple, told.replies) if size == BLOCK else ()  # it can only stop before it has published
-            yield from told.replies
-            if told.stopped is not None:
+            (answered,) = self.ask_together([Asked(X[start : start + size])])
+            start += len(answered.replies)
+            given += map(tuple, answered.replies) if size == BLOCK else ()  # it can only stop before it has published
+            yield from answered.replies
+            if answered.stopped is not None:
                 raise self._votes.exhausted(X.shape[0] - start, [Reply(*each).answer for each in given])
 
     def ask_together(self, asked: Sequence[Asked], quota_table: QuotaTable | None = None) -> list[Answered[int]]:
         """Answer the rows of all requests in order: what each would get if asked alone.
 
-        Votes, as `PrivClass.ask`, until publication is due; then it takes place, and the rest is predicted. Threads
-        that ask at the same time share all that.
+        Votes, as `PrivClass.ask_together`, until publication is due; then it takes place, and the rest is predicted.
         """
         check_quotas(asked, quota_table)
-        return (
-            self._sharing.ask(asked, quota_table, self._ask)
-            if self._votes.log.is_original
-            else self._ask(asked, quota_table)
-        )
+        with self.guarded():
+            return self._ask(asked, quota_table)
 
     def kept(self) -> tuple[Records | None, Points | None]:
         """What publication will need. The records are private."""
@@ -139,17 +142,16 @@ class UnvPrivCl:
         return self._lock if self._votes.log.is_original else nullcontext()
 
     def _ask(self, asked: Sequence[Asked], quota_table: QuotaTable | None) -> list[Answered[int]]:
-        """Answer requests under the lock, which `SharedTransactions` holds. A copy decides nothing and needs no
-        lock."""
+        """Answer requests under the lock. A copy decides nothing and needs no lock."""
         published = self._published_when_due()  # again, should the last attempt have been interrupted
         if published is None:
-            told = self._votes.ask(asked, quota_table, stop=self._is_due)
+            answered = self._votes.ask_together(asked, quota_table, stop=self._is_due)
             published = self._published_when_due()
         else:
-            told = self._votes.replayed(asked, quota_table)
+            answered = self._votes.replayed(asked, quota_table)
         if published is not None:
-            told = self._predicted(published, asked, told)
-        return [replace(each, replies=[reply.without_end() for reply in each.replies]) for each in told]
+            answered = self._predicted(published, asked, answered)
+        return [replace(each, replies=[reply.without_end() for reply in each.replies]) for each in answered]
 
     def _is_due(self, spent: Usage, remaining: Usage) -> bool:
         """Are the votes over? A function of the transcript; once True, always True."""
@@ -178,13 +180,13 @@ class UnvPrivCl:
         return log.published
 
     def _predicted(
-        self, published: Hypothesis, asked: Sequence[Asked], told: Sequence[Answered[int]]
+        self, published: Hypothesis, asked: Sequence[Asked], answered: Sequence[Answered[int]]
     ) -> list[Answered[int]]:
-        """Return the responses `told` by votes, completed by the published hypothesis. Nothing is recorded."""
-        found, spent = list(told), self._votes.spent  # the votes are over: it stays as it is
+        """Return the responses `answered` by votes, completed by the published hypothesis. Nothing is recorded."""
+        found, spent = list(answered), self._votes.spent  # the votes are over: it stays as it is
         rests = {
             number: each.points[len(so_far.replies) :]
-            for number, (each, so_far) in enumerate(zip(asked, told, strict=True))
+            for number, (each, so_far) in enumerate(zip(asked, answered, strict=True))
             if so_far.stopped is None and len(so_far.replies) < each.points.shape[0]
         }
         if not rests:
@@ -193,7 +195,7 @@ class UnvPrivCl:
         counts = (spent.queries or 0, spent.unstable or 0, None, 0, False)
         for number, rest in rests.items():
             later = [Reply(label, None, "published", *counts) for label in islice(labels, rest.shape[0])]
-            found[number] = replace(told[number], replies=[*told[number].replies, *later])
+            found[number] = replace(answered[number], replies=[*answered[number].replies, *later])
         return found
 
 
