@@ -249,7 +249,7 @@ def test_a_release_that_cannot_be_kept_says_that_it_is_charged(
     def full(*_: Any, **__: Any) -> None:
         raise PcqrError("No room.")
 
-    monkeypatch.setattr("pcqr.estimators.kept.KeptRelease.save", full)
+    monkeypatch.setattr("pcqr.releases.base.kept.KeptRelease.save", full)
     result = run(files, "fit", "--account", "hospital")
     assert result.exit_code == 2
     assert f"Nothing is kept in {files / 'release'}." in " ".join(result.output.split("\n"))

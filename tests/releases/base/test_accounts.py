@@ -42,6 +42,7 @@ from pcqr.durable.account import Account, Charge
 from pcqr.errors import AccountExhausted, AccountReplaced
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.models import PublishedModel
+from pcqr.releases.base.inputs import FitContext, FitInputs
 
 pytestmark = pytest.mark.usefixtures("home")
 X, Y = steps(6_000)
@@ -197,10 +198,11 @@ def test_an_account_made_anew_between_the_check_and_the_charge_is_not_charged(fo
     large = Account.create("table", 100.0, 1e-3)
 
     class Replacing(SubsampleAggregate):
-        def _check_room(self, records: Any) -> None:  # noqa: ARG002
+        def _check_inputs(self, context: FitContext, inputs: FitInputs) -> FitInputs:
             for end in ("", "-wal", "-shm", ".lock"):
                 Path(f"{large.place}{end}").unlink(missing_ok=True)
             Account.create("table", 1.0, 1e-6)
+            return super()._check_inputs(context, inputs)
 
     with pytest.raises(AccountReplaced):
         Replacing(Thresholds(), epsilon=2.0, account=form(large), entropy=Untouched()).fit(X, Y)
