@@ -259,7 +259,7 @@ def summary(root: Path = Path()) -> str:
     for case in few["cases"]:
         figures = (case["boosting"] - case["auto"], case["auto"] - case["majority"], 0.0)
         epsilon = few["settings"]["epsilon"]
-        add(case["table"], round(case["strength"] / epsilon), epsilon, {"published": figures})
+        add(case["table"], round(case["n_epsilon"] / epsilon), epsilon, {"published": figures})
     lines = ",\n".join(json.dumps(cell) for cell in cells)
     return f'{{"delta": {DELTA}, "queries": {QUERIES},\n"cells": [\n{lines}\n]}}\n'
 

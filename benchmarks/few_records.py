@@ -34,7 +34,7 @@ from pcqr.hypotheses import DecisionTrees
 from pcqr.releases.classifier.rule import least_n_epsilon
 
 TABLES = ("adult", "bank", "covertype", "diabetes", "flights", "married")
-STRENGTHS = (10, 30, 100, 300)
+N_EPSILONS = (10, 30, 100, 300)
 EPSILON, BOOSTED, SCORED = 0.1, 20, 10_000
 RESULTS = Path("benchmarks/results/few_records.json")
 
@@ -48,7 +48,7 @@ class Case:
     """
 
     table: str
-    strength: int
+    n_epsilon: int
     runs: int
     auto: float
     error: float
@@ -66,10 +66,10 @@ def expected_of_a_drawn_label(ones: int, records: int, epsilon: float, share: fl
     return one * share + (1.0 - one) * (1.0 - share)
 
 
-def run_once(task: Task, strength: int, run: int) -> tuple[float, float]:
+def run_once(task: Task, n_epsilon: int, run: int) -> tuple[float, float]:
     """Return the accuracy of `auto` and that expected of a drawn label, on the same records."""
-    rows = rows_of(task, strength, run)
-    classifier = PrivateClassifier(EPSILON, 1e-6, entropy=_seed(task, strength, run), classes=(0, 1))
+    rows = rows_of(task, n_epsilon, run)
+    classifier = PrivateClassifier(EPSILON, 1e-6, entropy=_seed(task, n_epsilon, run), classes=(0, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingLearned)
         classifier.fit(task.X[rows], task.y[rows], public=AssumePublic(task.public))
@@ -78,21 +78,21 @@ def run_once(task: Task, strength: int, run: int) -> tuple[float, float]:
     return right, expected_of_a_drawn_label(ones, rows.size, EPSILON, float(task.y_test.mean()))
 
 
-def _seed(task: Task, strength: int, run: int) -> int:
-    return seed_of(task.name, strength, "few records", run)
+def _seed(task: Task, n_epsilon: int, run: int) -> int:
+    return seed_of(task.name, n_epsilon, "few records", run)
 
 
-def rows_of(task: Task, strength: int, run: int) -> NDArray[np.int64]:
+def rows_of(task: Task, n_epsilon: int, run: int) -> NDArray[np.int64]:
     """Return the places of the records of a run."""
-    source = np.random.default_rng(_seed(task, strength, run))
-    return source.choice(task.y.size, round(strength / EPSILON), replace=False)
+    source = np.random.default_rng(_seed(task, n_epsilon, run))
+    return source.choice(task.y.size, round(n_epsilon / EPSILON), replace=False)
 
 
-def boosted(task: Task, strength: int, run: int) -> float:
+def boosted(task: Task, n_epsilon: int, run: int) -> float:
     """Return the accuracy of gradient boosting without privacy on the records of a run."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415
 
-    rows = rows_of(task, strength, run)
+    rows = rows_of(task, n_epsilon, run)
     fitted = HistGradientBoostingClassifier(random_state=0).fit(task.X[rows], task.y[rows])
     scored = np.random.default_rng(0).permutation(task.y_test.size)[:SCORED]
     return float(np.mean(fitted.predict(task.X_test[scored]) == task.y_test[scored]))
@@ -108,12 +108,12 @@ def least_of(task: Task) -> int:
 def measure(name: str, data: Path, runs: int) -> list[Case]:
     task = load(name, data)
     found, least = [], least_of(task)
-    for strength in sorted({*STRENGTHS, least}):
-        auto, drawn = np.array([run_once(task, strength, run) for run in range(runs)]).T
+    for n_epsilon in sorted({*N_EPSILONS, least}):
+        auto, drawn = np.array([run_once(task, n_epsilon, run) for run in range(runs)]).T
         error = float(np.std(auto - drawn, ddof=1) / math.sqrt(runs))
-        boosting = float(np.mean([boosted(task, strength, run) for run in range(min(BOOSTED, runs))]))
+        boosting = float(np.mean([boosted(task, n_epsilon, run) for run in range(min(BOOSTED, runs))]))
         means = float(auto.mean()), error, float(drawn.mean()), task.majority, boosting
-        found.append(Case(name, strength, runs, *means, is_least=strength == least))
+        found.append(Case(name, n_epsilon, runs, *means, is_least=n_epsilon == least))
     return found
 
 
@@ -122,11 +122,11 @@ def stored(root: Path) -> list[Case]:
 
 
 def store(cases: Sequence[Case]) -> None:
-    ordered = sorted(cases, key=lambda case: (TABLES.index(case.table), case.strength))
+    ordered = sorted(cases, key=lambda case: (TABLES.index(case.table), case.n_epsilon))
     write_json(RESULTS, {"epsilon": EPSILON, "delta": 1e-6}, [asdict(case) for case in ordered])
 
 
-HEADER = ("table", *(f"n·ε = {strength}" for strength in STRENGTHS), "where the warning ends")
+HEADER = ("table", *(f"n·ε = {n_epsilon}" for n_epsilon in N_EPSILONS), "where the warning ends")
 
 
 def rows(cases: Sequence[Case]) -> list[list[str]]:
@@ -135,12 +135,12 @@ def rows(cases: Sequence[Case]) -> list[list[str]]:
         [
             name,
             *(_shown(case) for case in cases if case.table == name and not case.is_least),
-            *(f"{_shown(case)}, n·ε = {case.strength}" for case in cases if case.table == name and case.is_least),
+            *(f"{_shown(case)}, n·ε = {case.n_epsilon}" for case in cases if case.table == name and case.is_least),
         ]
         for name in TABLES
         if any(case.table == name for case in cases)
     ]
-    columns = [[case for case in cases if case.strength == strength] for strength in STRENGTHS]
+    columns = [[case for case in cases if case.n_epsilon == n_epsilon] for n_epsilon in N_EPSILONS]
     columns.append([case for case in cases if case.is_least])
     return [
         *found,

@@ -48,7 +48,7 @@ Setting = Literal["nothing", "shifted", "public"]
 IN_VIEW, LARGE, HELD_OUT = ("adult", "bank", "diabetes"), ("covertype", "flights"), tuple(r_tables.HELD_OUT)
 TABLES = (*IN_VIEW, *LARGE, *HELD_OUT)
 SHIFT = 50.0
-STRONG = 3_000
+ENOUGH = 3_000
 """From this n·ε on there is a linear classifier beside the tree. Gaps below and above it are averaged separately."""
 RESULTS = Path("benchmarks/results/nothing_public.json")
 PAGE = Path("docs/classifier-results.md")
@@ -298,7 +298,7 @@ class Gap(NamedTuple):
     """How far nothing public is ahead in one cell, in points, and the standard error of the runs."""
 
     table: str
-    strength: float
+    n_epsilon: float
     points: float
     error: float
 
@@ -363,12 +363,12 @@ def held_out_gaps(root: Path) -> dict[tuple[str, float], Gap]:
 def standing(gaps: Iterable[Gap]) -> str:
     """Return the mean gap below and above n·ε = 3,000, in words, with the standard error over tables."""
     kept = list(gaps)
-    parts = ([gap for gap in kept if (gap.strength >= STRONG) == is_strong] for is_strong in (False, True))
+    parts = ([gap for gap in kept if (gap.n_epsilon >= ENOUGH) == is_enough] for is_enough in (False, True))
     low, high = (
         f"{np.mean([gap.points for gap in part]):+.2f} ± {error_over_tables(part):.2f} ({len(part)} cells)"
         for part in parts
     )
-    return f"Mean difference ± standard error over tables: {low} below n·ε = {STRONG:,}, {high} from there on."
+    return f"Mean difference ± standard error over tables: {low} below n·ε = {ENOUGH:,}, {high} from there on."
 
 
 def error_over_tables(gaps: Sequence[Gap]) -> float:

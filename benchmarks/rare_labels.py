@@ -89,26 +89,26 @@ LAWS: dict[str, Scores] = {
         + 1.6 * ((X[:, 4] > 0.0) & (X[:, 5] > 0.0))
     ),
 }
-SHARES, STRENGTHS = (0.02, 0.05), (1_000, 1_500, 2_000, 2_900)
+SHARES, N_EPSILONS = (0.02, 0.05), (1_000, 1_500, 2_000, 2_900)
 
 
 def by_law(count: int) -> Iterator[list[str]]:
     """Return a row for each n·ε: AUC and mean recall of a tree, of a linear classifier, of `auto`."""
-    for strength in STRENGTHS:
+    for n_epsilon in N_EPSILONS:
         found: dict[Choice, list[tuple[float, float]]] = {"tree": [], "linear": [], "auto": []}
         for (place, score), share, run in itertools.product(enumerate(LAWS.values()), SHARES, range(count)):
-            generator = np.random.default_rng([strength, place, int(100 * share), run])
+            generator = np.random.default_rng([n_epsilon, place, int(100 * share), run])
             X, public, fresh = (generator.normal(size=(rows, COLUMNS)) for rows in (RECORDS, PUBLIC, TESTED))
             offset = offset_for(score(X), share)
             y, truth = (generator.random(len(rows)) < expit(score(rows) + offset) for rows in (X, fresh))
             seed = int(generator.integers(2**31))
             for method, figures in found.items():
                 given: dict[str, Any] = {"method": method, "class_weight": "balanced", "entropy": seed}
-                fitted = PrivateClassifier(strength / RECORDS, classes=(0, 1), **given).fit(X, y * 1, public=public)
+                fitted = PrivateClassifier(n_epsilon / RECORDS, classes=(0, 1), **given).fit(X, y * 1, public=public)
                 auc, _, recall, alarms, _ = measured(fitted.decision_function(fresh), fitted.predict(fresh), truth * 1)
                 figures.append((auc, (recall + 1.0 - alarms) / 2.0))
         means = [np.mean(figures, axis=0) for figures in found.values()]
-        yield [f"{strength:,}", *(f"{mean[place]:.3f}" for place in (0, 1) for mean in means)]
+        yield [f"{n_epsilon:,}", *(f"{mean[place]:.3f}" for place in (0, 1) for mean in means)]
 
 
 def measured(scores: Floats, labels: NDArray[np.int64], y: NDArray[np.int64]) -> tuple[float, ...]:

@@ -181,7 +181,7 @@ def by_band(cases: Cases, names: Iterable[str]) -> list[list[str]]:
     rows: list[list[str]] = []
     spans = [*pairwise((*BANDS, math.inf)), (0.0, math.inf)]
     for low, high in spans:
-        inside = [means for strength, means in cells if low <= strength < high]
+        inside = [means for n_epsilon, means in cells if low <= n_epsilon < high]
         if inside:
             span = f"{low:,.0f} to {high:,.0f}" if high < math.inf else f"from {low:,.0f} on" if low else "all"
             rows.append([span, str(len(inside)), *(f"{mean:.2f}" for mean in np.mean(inside, axis=0))])

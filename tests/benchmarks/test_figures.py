@@ -35,8 +35,8 @@ from benchmarks.few_records import (
 )
 from benchmarks.leads import EPSILONS, Peer, Runs, lead, lines, paired_error, read_counts
 from benchmarks.nothing_public import (
+    ENOUGH,
     IN_VIEW,
-    STRONG,
     Gap,
     error_over_tables,
     gap_of,
@@ -181,8 +181,8 @@ def test_nothing_public_is_not_far_behind_2000_public_rows() -> None:
         if name in IN_VIEW and setting == "nothing":
             gaps.append(gap_of(case, references[name, epsilon].accuracy))
             assert gaps[-1].points > -2.5
-    assert np.mean([gap.points for gap in gaps if gap.strength >= STRONG]) > -0.8
-    assert np.mean([gap.points for gap in gaps if gap.strength < STRONG]) > -1.5
+    assert np.mean([gap.points for gap in gaps if gap.n_epsilon >= ENOUGH]) > -0.8
+    assert np.mean([gap.points for gap in gaps if gap.n_epsilon < ENOUGH]) > -1.5
 
 
 def test_the_standard_error_is_over_tables() -> None:

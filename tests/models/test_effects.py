@@ -99,6 +99,6 @@ class TestJson:
     )
     def test_what_is_refused_and_where(self, change: dict[str, Any], message: str) -> None:
         entry = {"column": "age", "at": [20.0, 30.0, None], "points": [[1.0, 2.0, 3.0]]}
-        assert Effects.restore({"rows": 0, "columns": [entry]}, "effects", TWO).columns[0].strength == 2.0
+        assert Effects.restore({"rows": 0, "columns": [entry]}, "effects", TWO).columns[0].importance == 2.0
         with pytest.raises(ParameterError, match=message):
             Effects.restore({"rows": 0, "columns": [entry | change]}, "effects", TWO)

@@ -103,8 +103,8 @@ class Interview:
     start: Callable[[Any, Entropy], Session[Any]]
     queries: tuple[Any, ...]
 
-    def __call__(self, given: Any, entropy: Entropy) -> Hashable:
-        session = self.start(given, entropy)
+    def __call__(self, data: Any, entropy: Entropy) -> Hashable:
+        session = self.start(data, entropy)
         return tuple(session.ask(query) for query in self.queries)
 
 

@@ -135,7 +135,7 @@ def best_event(first: Tally, second: Tally, delta: float, level: float) -> Event
 
 UNSTABLE = "⊥"
 STABLE = "s"
-HALTED = "halted"
+EXHAUSTED = "halted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,7 @@ def answers_seen(answers: Iterable[Answer[int]]) -> str:
         for answer in answers:
             seen += UNSTABLE if answer.label is None else str(answer.label)
     except BudgetExhausted:
-        seen += f" {HALTED}"
+        seen += f" {EXHAUSTED}"
     return seen
 
 

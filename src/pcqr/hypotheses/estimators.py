@@ -284,7 +284,7 @@ class Estimators(OnlyLearns, TeachesWithCoins):
         return self._committee(members, records)
 
     def _committee(self, members: Sequence[Hypothesis], records: Records) -> Committee:
-        if is_known(self.estimator):
+        if has_arrays(self.estimator):
             return as_committee(self.estimator, members, self.labels, records.width)
         return EstimatorMembers(members, self.labels, self.estimator)
 
@@ -313,9 +313,9 @@ class EstimatorMembers(Members):
         raise cannot_be_kept(self._estimator)
 
 
-def is_estimator(given: object) -> bool:
+def is_estimator(value: object) -> bool:
     """Is it an object, not a class, that scikit-learn can clone and fit?"""
-    return not isinstance(given, type) and all(hasattr(given, name) for name in ("fit", "predict", "get_params"))
+    return not isinstance(value, type) and all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -338,7 +338,7 @@ _SCALER = {"StandardScaler": "sklearn.preprocessing"}
 _PIPELINE = {"Pipeline": "sklearn.pipeline"}
 
 
-def is_known(estimator: Any) -> bool:
+def has_arrays(estimator: Any) -> bool:
     """Is it linear, perhaps behind a `StandardScaler`, or a tree of limited depth? A subclass may vote otherwise."""
     *before, last = _steps(estimator)
     if _is_one_of(_TREES, last):
@@ -408,7 +408,7 @@ def _write_tree(columns: NDArray[Any], cuts: NDArray[Any], leaves: NDArray[Any],
 
 def written(estimator: Any) -> dict[str, Any]:
     """A known classifier that is not fitted, as JSON has it: its name, and the parameters that are not the defaults."""
-    if not is_known(estimator):
+    if not has_arrays(estimator):
         raise cannot_be_kept(estimator)
     if _is_one_of(_PIPELINE, estimator):
         return {"estimator": "Pipeline", "steps": [[name, _described(step)] for name, step in estimator.steps]}
@@ -418,8 +418,8 @@ def written(estimator: Any) -> dict[str, Any]:
 def restored(described: dict[str, Any]) -> Any:
     """What was `written`; a `ParameterError` for anything else."""
     try:
-        name, known = described["estimator"], _LINEAR | _TREES | _SCALER | _PIPELINE
-        kind = getattr(import_module(known[name]), name)
+        name, types = described["estimator"], _LINEAR | _TREES | _SCALER | _PIPELINE
+        kind = getattr(import_module(types[name]), name)
         if name in _PIPELINE:
             return kind([(called, restored(step)) for called, step in described["steps"]])
         return kind(**described["parameters"])
@@ -455,7 +455,7 @@ def _steps(estimator: Any) -> list[Any]:
     return [step for _, step in estimator.steps] if _is_one_of(_PIPELINE, estimator) else [estimator]
 
 
-def _is_one_of(known: Mapping[str, str], estimator: Any) -> bool:
+def _is_one_of(types: Mapping[str, str], estimator: Any) -> bool:
     """Is it of exactly such a type? scikit-learn's modules take their time, and are loaded when a name fits."""
     name = type(estimator).__name__
-    return name in known and type(estimator) is getattr(import_module(known[name]), name)
+    return name in types and type(estimator) is getattr(import_module(types[name]), name)

@@ -53,7 +53,7 @@ class Shape:
     values: tuple[float, ...] = ()
 
     @property
-    def strength(self) -> float:
+    def importance(self) -> float:
         """By how much the column can move the score."""
         points = [level.points for level in self.levels]
         return max(points) - min(points)
@@ -90,7 +90,7 @@ def column_shapes(
             cases = _categories(column, features, asked)
         levels = tuple(Level(printable(told), printable(name), points(values)) for told, name, values in cases)
         found.append(Shape(column, cuts, levels))
-    return tuple(sorted(found, key=lambda shape: -shape.strength))
+    return tuple(sorted(found, key=lambda shape: -shape.importance))
 
 
 def _telling_cuts(column: Column, cuts: Iterable[float]) -> tuple[float, ...]:
@@ -177,7 +177,7 @@ class Effect:
     points: tuple[tuple[float, ...], ...]
 
     @property
-    def strength(self) -> float:
+    def importance(self) -> float:
         """By how much the column moves a score, at most."""
         return max(max(row) - min(row) for row in self.points)
 
@@ -209,7 +209,7 @@ class Effects:
 
     def strongest(self, function: int) -> tuple[Shape, ...]:
         """The same, those that move this score furthest first: what matters to one label need not to another."""
-        return tuple(sorted(self.shapes(function), key=lambda shape: -shape.strength))
+        return tuple(sorted(self.shapes(function), key=lambda shape: -shape.importance))
 
     def describe(self) -> dict[str, Any]:
         """As JSON."""
@@ -263,7 +263,7 @@ def main_effects(score: Scorer, schema: Schema, points: Points, *, made_up: bool
         scores = score(stacked.reshape(-1, rows.shape[1]))
         means = _means(scores.reshape(len(cases), rows.shape[0], -1)) - base
         effect = Effect(column, cases, tuple(tuple(row) for row in means.T.tolist()))
-        if effect.strength > 0:
+        if effect.importance > 0:
             found.append((_mean_size(effect, points[:, features]), effect))
     found.sort(key=lambda entry: -entry[0])
     return Effects(0 if made_up else points.shape[0], tuple(effect for _, effect in found))

@@ -81,11 +81,11 @@ def scorecard(functions: Sequence[Sum], words: Vocabulary) -> str:
     """Column by column, the strongest first; `functions` have the same predicates."""
     start = tuple(function.start for function in functions)
     parts = _by_column([shapes_of(function, words) for function in functions])
-    parts.sort(key=lambda part: -_parameter(part))
+    parts.sort(key=lambda part: -_importance(part))
     return _text("add one line of each column", start, parts, words)
 
 
-def question_table(functions: Sequence[Sum], words: Vocabulary) -> str:
+def predicate_table(functions: Sequence[Sum], words: Vocabulary) -> str:
     """Question by question, the largest points first; `functions` have the same predicates."""
     predicates = functions[0].predicates
     gains = np.array([np.subtract(function.yes, function.no) for function in functions]).T
@@ -122,7 +122,7 @@ def _by_column(shapes: Sequence[Sequence[Shape]]) -> list[Part]:
     return parts
 
 
-def _parameter(part: Part) -> float:
+def _importance(part: Part) -> float:
     """By how much its lines can move one of the functions, at most."""
     points = np.array([points for points, _ in part[1]])
     return float((points.max(axis=0) - points.min(axis=0)).max())
@@ -642,7 +642,7 @@ class LinearKind(ScoredKind[LinearClassifier]):
     def rules(self, hypothesis: LinearClassifier, words: Vocabulary, *, flat: bool) -> str:
         """A scorecard or, if `flat`, the questions by size; else the main effects, either way."""
         if _is_sum(hypothesis):
-            return (question_table if flat else scorecard)(sums_of(hypothesis), words)
+            return (predicate_table if flat else scorecard)(sums_of(hypothesis), words)
         effects = self._effects(hypothesis, words)
         shapes = [effects.shapes(function) for function in range(hypothesis.blocks)]
         beside = tree_lines(hypothesis, words, effects)

@@ -325,7 +325,7 @@ def shapes_block(
         blocks += [Block(0.0, 6.0, lambda *_: None), _in_columns(_panels(shown, sides))]
     if left_out:
         names = ", ".join(printable(shape.column.name) for shape in left_out)
-        strongest = max(shape.strength for shape in left_out)
+        strongest = max(shape.importance for shape in left_out)
         weaker = f"Not drawn; they move the score by at most {_short(strongest)}: {names}"
         blocks.append(text_block([fitted(weaker, TINY, ACROSS * PANEL + (ACROSS - 1) * GUTTER)], size=TINY))
     return stacked(blocks, 8.0)

@@ -47,8 +47,8 @@ def without_impossible(tree: DecisionTree, schema: Schema) -> DecisionTree:
     On arrays that are no encoding, such as rows with two categories of one column, the two may differ.
     """
     places = [(column, place) for column, owner in enumerate(schema.columns) for place in range(len(owner.features))]
-    known = {column: _cases(owner) for column, owner in enumerate(schema.columns)}
-    return DecisionTree(_pruned(tree.simplified().root, places, known), tree.features).simplified()
+    cases_of = {column: _cases(owner) for column, owner in enumerate(schema.columns)}
+    return DecisionTree(_pruned(tree.simplified().root, places, cases_of), tree.features).simplified()
 
 
 def _cases(column: Column) -> tuple[Case, ...]:
@@ -62,25 +62,27 @@ def _cases(column: Column) -> tuple[Case, ...]:
     return ((present, (0.0, 0.0)), ((constant, constant), (1.0, 1.0)))
 
 
-def _pruned(node: Leaf | Split, places: list[tuple[int, int]], known: Mapping[int, tuple[Case, ...]]) -> Leaf | Split:
+def _pruned(
+    node: Leaf | Split, places: list[tuple[int, int]], cases_of: Mapping[int, tuple[Case, ...]]
+) -> Leaf | Split:
     """`node` without the questions that all cases left on its path answer alike.
 
-    `places`: for each feature its column and its place there. `known`: what each column can still be.
+    `places`: for each feature its column and its place there. `cases_of`: what each column can still be.
     """
     if isinstance(node, Leaf):
         return node
     column, place = places[node.predicate.feature]
     cut = node.predicate.cut
-    above = _narrowed(known[column], place, (math.nextafter(cut, math.inf), math.inf))
-    below = _narrowed(known[column], place, (-math.inf, cut))
+    above = _narrowed(cases_of[column], place, (math.nextafter(cut, math.inf), math.inf))
+    below = _narrowed(cases_of[column], place, (-math.inf, cut))
     if not below:
-        return _pruned(node.holds, places, known)
+        return _pruned(node.holds, places, cases_of)
     if not above:
-        return _pruned(node.fails, places, known)
+        return _pruned(node.fails, places, cases_of)
     return Split(
         node.predicate,
-        fails=_pruned(node.fails, places, {**known, column: below}),
-        holds=_pruned(node.holds, places, {**known, column: above}),
+        fails=_pruned(node.fails, places, {**cases_of, column: below}),
+        holds=_pruned(node.holds, places, {**cases_of, column: above}),
     )
 
 
@@ -164,7 +166,7 @@ def restore_predicate(fields: dict[str, Any], where: str, words: Vocabulary) -> 
     return Predicate(read_feature(fields["feature"], where, words), read_number(fields["above"], f"{where}.above"))
 
 
-def describe_question(feature: int, cut: float, above: int, words: Vocabulary) -> dict[str, Any]:
+def describe_stump(feature: int, cut: float, above: int, words: Vocabulary) -> dict[str, Any]:
     """A tree with one question and the labels `above` and 1 − `above`. An infinite cut makes it a constant."""
     return {
         "feature": words.features[feature].name,
@@ -174,7 +176,7 @@ def describe_question(feature: int, cut: float, above: int, words: Vocabulary) -
     }
 
 
-def restore_question(value: object, where: str, words: Vocabulary) -> tuple[int, float, bool]:
+def restore_stump(value: object, where: str, words: Vocabulary) -> tuple[int, float, bool]:
     """(feature, cut, is the label above the cut 1?)"""
     fields = read_object(value, where, NODE)
     then, otherwise = (restore_node(fields[side], f"{where}.{side}", words) for side in ("then", "else"))
@@ -304,13 +306,13 @@ class StumpKind(TreeKind[Stump]):
     hypothesis = Stump
 
     def as_tree(self, hypothesis: Stump) -> DecisionTree:
-        return _one_question(hypothesis.feature, hypothesis.cut, hypothesis.above, hypothesis.features)
+        return _stump_tree(hypothesis.feature, hypothesis.cut, hypothesis.above, hypothesis.features)
 
     def describe(self, hypothesis: Stump, words: Vocabulary) -> dict[str, Any]:
-        return describe_question(hypothesis.feature, hypothesis.cut, int(hypothesis.above), words)
+        return describe_stump(hypothesis.feature, hypothesis.cut, int(hypothesis.above), words)
 
     def restore(self, value: object, where: str, words: Vocabulary) -> Stump:
-        feature, cut, above = restore_question(value, where, words)
+        feature, cut, above = restore_stump(value, where, words)
         return Stump(feature, cut, above, len(words.features))
 
 
@@ -320,17 +322,17 @@ class ThresholdKind(TreeKind[Threshold]):
     hypothesis = Threshold
 
     def as_tree(self, hypothesis: Threshold) -> DecisionTree:
-        return _one_question(0, hypothesis.cut, hypothesis.up, 1)
+        return _stump_tree(0, hypothesis.cut, hypothesis.up, 1)
 
     def describe(self, hypothesis: Threshold, words: Vocabulary) -> dict[str, Any]:
-        return describe_question(0, hypothesis.cut, int(hypothesis.up), words)
+        return describe_stump(0, hypothesis.cut, int(hypothesis.up), words)
 
     def restore(self, value: object, where: str, words: Vocabulary) -> Threshold:
-        _, cut, up = restore_question(value, where, words)
+        _, cut, up = restore_stump(value, where, words)
         return Threshold(cut, up)
 
 
-def _one_question(feature: int, cut: float, above: bool, features: int) -> DecisionTree:
+def _stump_tree(feature: int, cut: float, above: bool, features: int) -> DecisionTree:
     if math.isinf(cut):  # x > −∞ always holds, x > ∞ never
         return DecisionTree(Leaf(int(above == (cut < 0))), features)
     return DecisionTree(Split(Predicate(feature, cut), fails=Leaf(int(not above)), holds=Leaf(int(above))), features)

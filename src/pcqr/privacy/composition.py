@@ -244,8 +244,8 @@ class Branch(Stage):
         return max(stage.effort for stage in self.options)
 
 
-def _stages(name: str, given: Any) -> tuple[Stage, ...]:
-    stages = tuple(given)
+def _stages(name: str, values: Any) -> tuple[Stage, ...]:
+    stages = tuple(values)
     if len(stages) < 2 or not all(isinstance(stage, Stage) for stage in stages):
         raise ParameterError(name, "at least two stages", f"{len(stages)} values")
     return stages

@@ -22,9 +22,9 @@ from pcqr.audit.exact.cases.classifiers import (
     stacked,
 )
 from pcqr.audit.exact.cases.predicates import (
-    ALONE,
     AT_RARE,
     RARE,
+    SINGLE_RECORDS,
     Categories,
     Halved,
     PlaneOfCounts,
@@ -414,7 +414,7 @@ PREDICATE_BUGS: Sequence[Bug] = (
         claim=Categories(RARE).claimed(AT_RARE),
         broken=Categories(FOR_ONE_COLUMN, without_counts=True),
         correct=Categories(RARE, without_counts=True),
-        neighbours=ALONE[0],
+        neighbours=SINGLE_RECORDS[0],
     ),
     bug(
         "counts with noise for one column",

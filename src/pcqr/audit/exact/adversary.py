@@ -49,11 +49,11 @@ class Session(ABC, Generic[Q]):
 class Once(Session[None]):
     """A mechanism without queries: everything is shown in one round, to the query None."""
 
-    def __init__(self, run: Callable[[G, Entropy], Hashable], given: G, entropy: Entropy) -> None:
-        self._run, self._given, self._entropy = run, given, entropy
+    def __init__(self, run: Callable[[G, Entropy], Hashable], data: G, entropy: Entropy) -> None:
+        self._run, self._data, self._entropy = run, data, entropy
 
     def ask(self, query: None) -> Hashable:  # noqa: ARG002
-        return self._run(self._given, self._entropy)
+        return self._run(self._data, self._entropy)
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,8 @@ Indices = NDArray[np.int64]
 class _Round:
     """One round of all conversations: which question each answer belongs to, and which situation each question."""
 
-    question_of_answer: Indices
-    situation_of_question: Indices
+    query_of_answer: Indices
+    history_of_query: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +154,7 @@ class _Step:
 
     round: _Round
     of_answer: Floats
-    of_question: Floats
+    of_query: Floats
     of_situation: Floats
 
     @property
@@ -201,9 +201,9 @@ class Game:
             return self._ends[int(self._log_ratios.argmax())]
         place = 0
         for step in reversed(values):
-            questions = np.flatnonzero(step.round.situation_of_question == place)
-            question = questions[step.of_question[questions].argmax()]
-            answers = np.flatnonzero(step.round.question_of_answer == question)
+            questions = np.flatnonzero(step.round.history_of_query == place)
+            question = questions[step.of_query[questions].argmax()]
+            answers = np.flatnonzero(step.round.query_of_answer == question)
             place = int(answers[step.of_answer[answers].argmax()])
         return self._ends[place]
 
@@ -215,10 +215,10 @@ class Game:
         steps: list[_Step] = []
         value: Floats = np.maximum(0.0, p - math.exp(epsilon) * q)
         for played in self._rounds:
-            of_question: Floats = np.bincount(played.question_of_answer, weights=value).astype(np.float64)
-            of_situation = np.zeros(int(played.situation_of_question.max()) + 1)
-            np.maximum.at(of_situation, played.situation_of_question, of_question)
-            steps.append(_Step(played, value, of_question, of_situation))
+            of_query: Floats = np.bincount(played.query_of_answer, weights=value).astype(np.float64)
+            of_situation = np.zeros(int(played.history_of_query.max()) + 1)
+            np.maximum.at(of_situation, played.history_of_query, of_query)
+            steps.append(_Step(played, value, of_query, of_situation))
             value = of_situation
         return steps
 
@@ -248,8 +248,8 @@ class Game:
             questions: dict[tuple[History, int], int] = {}
             of_answer = [questions.setdefault((past[:-1], past[-1][0]), len(questions)) for past in histories]
             situations: dict[History, int] = {}
-            of_question = [situations.setdefault(before, len(situations)) for before, _ in questions]
-            rounds.append(_Round(np.array(of_answer), np.array(of_question)))
+            of_query = [situations.setdefault(before, len(situations)) for before, _ in questions]
+            rounds.append(_Round(np.array(of_answer), np.array(of_query)))
             histories = list(situations)
         return rounds
 

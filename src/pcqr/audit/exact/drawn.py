@@ -173,12 +173,12 @@ class DrawnCase(Case):
     walked: int = 0
     farthest: int = 0
 
-    def law(self, given: Any) -> DrawnLaw:
+    def law(self, data: Any) -> DrawnLaw:
         masses: dict[Path, float] = {}
         sums: dict[Path, NoisySum] = {}
         truncated = 0.0
         with intercepted():
-            for shown, tape in self._paths(given):
+            for shown, tape in self._paths(data):
                 path, noisy = Path(tuple(tape.values), shown), tape.sums[-1]
                 if sums.setdefault(path, noisy) != noisy:
                     raise Unverifiable("Paths that look alike lead to different sums: their law is a mixture.")
@@ -186,15 +186,15 @@ class DrawnCase(Case):
                 truncated = max(truncated, tape.truncated + len(noisy.total) * noisy.law.truncated)
         return DrawnLaw(masses, sums, truncated)
 
-    def _paths(self, given: Any) -> Iterator[tuple[tuple[Hashable, ...], Followed]]:
+    def _paths(self, data: Any) -> Iterator[tuple[tuple[Hashable, ...], Followed]]:
         """What is shown on each path, and the tape of it."""
         kinds = (_Moved,) if self.walked else (_Moved, Followed)
-        for walks in zip(*(self._walk(given, kind) for kind in kinds), strict=True):
+        for walks in zip(*(self._walk(data, kind) for kind in kinds), strict=True):
             yield tuple(shown for shown, _ in walks), walks[0][1]
 
-    def _walk(self, given: Any, kind: type[Followed]) -> Iterator[tuple[Hashable, Followed]]:
+    def _walk(self, data: Any, kind: type[Followed]) -> Iterator[tuple[Hashable, Followed]]:
         for tape, _ in walk(lambda: (kind(self.walked, self.farthest), None)):
-            shown = self.start(given, tape).ask(None)
+            shown = self.start(data, tape).ask(None)
             tape.check()
             yield shown, tape
 

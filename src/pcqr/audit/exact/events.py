@@ -294,12 +294,12 @@ def _restricted(law: NoiseLaw, bounds: Bounds) -> Measure:
     return _inside(law.measure, bounds)
 
 
-def _inside(given: Measure, bounds: Bounds) -> Measure:
-    """`given` on those z for which all `bounds` hold, 0 elsewhere."""
+def _inside(whole: Measure, bounds: Bounds) -> Measure:
+    """`whole` on those z for which all `bounds` hold, 0 elsewhere."""
     if not bounds:
-        return given
-    holds = np.logical_and.reduce([constant + coefficient * given.support > 0 for constant, coefficient in bounds])
-    return given.weighted(holds.astype(np.float64))
+        return whole
+    holds = np.logical_and.reduce([constant + coefficient * whole.support > 0 for constant, coefficient in bounds])
+    return whole.weighted(holds.astype(np.float64))
 
 
 # --------------------------------------------------------------------------------------------------------------

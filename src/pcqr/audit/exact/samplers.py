@@ -545,11 +545,11 @@ class SamplerCase(Case):
         """For counts that differ by 1."""
         return cls(name, claimed, [(0, 1)], partial(Once, sampler), event=event, sampler=sampler)
 
-    def law(self, given: int) -> Conversations:
+    def law(self, data: int) -> Conversations:
         """Of all that is shown short of either end, where draws come together that are not looked at."""
         masses, missing = self.sampler.law
-        inside = {given + z: mass for z, mass in masses.items() if abs(given + z) < self.sampler.reach}
-        outside = math.fsum(mass for z, mass in masses.items() if given + z not in inside)
+        inside = {data + z: mass for z, mass in masses.items() if abs(data + z) < self.sampler.reach}
+        outside = math.fsum(mass for z, mass in masses.items() if data + z not in inside)
         return Conversations({((0, str(shown)),): mass for shown, mass in inside.items()}, 1, missing + outside)
 
     @property

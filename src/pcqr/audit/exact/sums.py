@@ -125,8 +125,8 @@ class Corner:
 class Shown(Session[HalfSpace]):
     """A vector, shown once; asked on which side of a plane it lies."""
 
-    def __init__(self, run: Callable[[Any, Entropy], Sequence[float]], given: Any, entropy: Entropy) -> None:
-        self.vector = tuple(run(given, entropy))
+    def __init__(self, run: Callable[[Any, Entropy], Sequence[float]], data: Any, entropy: Entropy) -> None:
+        self.vector = tuple(run(data, entropy))
 
     def ask(self, query: HalfSpace) -> bool:
         return query.holds(self.vector)
@@ -303,16 +303,16 @@ class SumCase(Case):
     `start` gives a `Shown`. An adversary may ask for any half-space; the best one is computed, so `menu` is not used.
     """
 
-    def law(self, given: Any) -> SumLaw:
+    def law(self, data: Any) -> SumLaw:
         """Let the noisy sum come to 0, and to a vector without equal entries."""
-        noisy, still = self._run(given, ())
-        _, moved = self._run(given, (tuple(range(1, len(noisy.total) + 1)),))
+        noisy, still = self._run(data, ())
+        _, moved = self._run(data, (tuple(range(1, len(noisy.total) + 1)),))
         return SumLaw(noisy, (still, moved))
 
-    def _run(self, given: Any, values: Sequence[Vector]) -> tuple[NoisySum, tuple[float, ...]]:
+    def _run(self, data: Any, values: Sequence[Vector]) -> tuple[NoisySum, tuple[float, ...]]:
         tape = Announced(values)
         with intercepted():
-            shown: Any = self.start(given, tape)
+            shown: Any = self.start(data, tape)
         if tape.next_script() is not None or tape.laws or len(tape.sums) != 1:
             raise Unverifiable("More was drawn than the noise of one sum: the law of one sum alone is worked out here.")
         return tape.sums[0], shown.vector

@@ -84,9 +84,9 @@ class Case:
         """How far noise that the case looks into is from the law that all others take it to have."""
         return 0.0
 
-    def law(self, given: Any) -> Any:
+    def law(self, data: Any) -> Any:
         """The law of all that is shown on one input."""
-        return conversations(partial(self.start, given), self.menu, self.rounds, self.tape)
+        return conversations(partial(self.start, data), self.menu, self.rounds, self.tape)
 
     def game(self, first: Any, second: Any) -> Comparison:
         """What an adversary can make of two laws."""
@@ -167,10 +167,10 @@ def verify(case: Case) -> Finding:
     """Search the whole space of `case` and report the worst that it holds."""
     laws: dict[Hashable, Any] = {}
 
-    def law(given: Any) -> Any:
-        key = _key(given)
+    def law(data: Any) -> Any:
+        key = _key(data)
         if key not in laws:
-            laws[key] = case.law(given)
+            laws[key] = case.law(data)
         return laws[key]
 
     claimed, worst = case.claimed, None
@@ -201,12 +201,12 @@ def verify(case: Case) -> Finding:
     )
 
 
-def _key(given: Any) -> Hashable:
+def _key(data: Any) -> Hashable:
     try:
-        hash(given)
+        hash(data)
     except TypeError:
-        return id(given)
-    return given  # type: ignore[no-any-return]
+        return id(data)
+    return data  # type: ignore[no-any-return]
 
 
 def _claimed(case: Case, order: float) -> float:

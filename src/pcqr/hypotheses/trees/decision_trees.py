@@ -253,16 +253,16 @@ class DecisionTrees(HypothesisClass, TeachesInBulk):
         check_positive("operations", self.operations)
         check_positive("memory", self.memory)
         if self.predicates is not None:
-            given: object = self.predicates
-            declared = tuple(given) if isinstance(given, Iterable) else ()
+            value: object = self.predicates
+            declared = tuple(value) if isinstance(value, Iterable) else ()
             if not declared or not all(isinstance(predicate, Predicate) for predicate in declared):
-                raise ParameterError("predicates", "at least one Predicate", given)
+                raise ParameterError("predicates", "at least one Predicate", value)
             object.__setattr__(self, "predicates", declared)
 
     def __repr__(self) -> str:
         """All that is not as it was by default; of many predicates how many they are."""
-        given = {part.name: getattr(self, part.name) for part in fields(self)}
-        changed = {part.name: repr(given[part.name]) for part in fields(self) if given[part.name] != part.default}
+        value = {part.name: getattr(self, part.name) for part in fields(self)}
+        changed = {part.name: repr(value[part.name]) for part in fields(self) if value[part.name] != part.default}
         if self.predicates is not None and len(self.predicates) > _FEW:
             changed["predicates"] = f"<{len(self.predicates)} predicates>"
         return f"DecisionTrees({', '.join(f'{name}={value}' for name, value in changed.items())})"

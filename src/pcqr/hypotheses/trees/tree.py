@@ -154,18 +154,18 @@ def _merged(node: Leaf | Split) -> Leaf | Split:
     return fails if fails == holds else Split(node.predicate, fails, holds)
 
 
-def _pruned(node: Leaf | Split, known: Mapping[int, tuple[float, float]]) -> Leaf | Split:
-    """`node` without questions whose answer the path implies: low < x[f] ≤ high for each feature f in `known`."""
+def _pruned(node: Leaf | Split, bounds: Mapping[int, tuple[float, float]]) -> Leaf | Split:
+    """`node` without questions whose answer the path implies: low < x[f] ≤ high for each feature f in `bounds`."""
     if isinstance(node, Leaf):
         return node
     feature, cut = node.predicate.feature, node.predicate.cut
-    low, high = known.get(feature, (-math.inf, math.inf))
+    low, high = bounds.get(feature, (-math.inf, math.inf))
     if cut <= low:
-        return _pruned(node.holds, known)
+        return _pruned(node.holds, bounds)
     if cut >= high:
-        return _pruned(node.fails, known)
-    fails = _pruned(node.fails, {**known, feature: (low, cut)})
-    holds = _pruned(node.holds, {**known, feature: (cut, high)})
+        return _pruned(node.fails, bounds)
+    fails = _pruned(node.fails, {**bounds, feature: (low, cut)})
+    holds = _pruned(node.holds, {**bounds, feature: (cut, high)})
     return Split(node.predicate, fails, holds)
 
 

@@ -64,7 +64,7 @@ def gaussian_delta(
         return math.inf
     weights, losses = _responses(beside)
     # δ_μ falls with ε: rounded towards a larger one
-    terms = weights * _alone(shift, epsilon - losses - 8.0 * _UNIT_ROUNDOFF * reach)[0]
+    terms = weights * _profile(shift, epsilon - losses - 8.0 * _UNIT_ROUNDOFF * reach)[0]
     return rounded_up(math.fsum(terms) + sys.float_info.min)
 
 
@@ -75,7 +75,7 @@ def _beside_a_range(shift: float, epsilon: float, beside: Sequence[float], range
     steps = np.arange(_CELLS + 1.0)
     growth = math.expm1(ranged) / _CELLS
     at = (epsilon - losses - 8.0 * _UNIT_ROUNDOFF * (reach + ranged))[:, None] - np.log1p(steps * growth)
-    (high, beyond), (low, _) = _alone(shift, at), _alone(shift, at + ranged)
+    (high, beyond), (low, _) = _profile(shift, at), _profile(shift, at + ranged)
     lower = steps / _CELLS
     ends = np.sum(weights[:, None] * ((1.0 - lower) * high + lower * low), axis=0)
     tail = np.sum(weights[:, None] * beyond, axis=0) + sys.float_info.min
@@ -118,7 +118,7 @@ def _responses(beside: Sequence[float]) -> tuple[Floats, Floats]:
     return np.array(weights), np.array(sums)
 
 
-def _alone(shift: float, at: Floats) -> tuple[Floats, Floats]:
+def _profile(shift: float, at: Floats) -> tuple[Floats, Floats]:
     """δ_μ(`at`) and the chance of a loss beyond `at`, not too small by more than what underflows."""
     likely, unlikely = shift / 2.0 - at / shift, -shift / 2.0 - at / shift
     first = ndtr(likely) * (1.0 + _NUMERICAL)

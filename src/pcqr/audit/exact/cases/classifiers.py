@@ -120,18 +120,18 @@ class Published:
         trees = _OverheardTrees(depth=1, predicates=self.cuts, labels=self.trees.labels)
         public = np.array(self.public)[:, None]
         found = publish(self.stage, trees, table.source(trees.labels), entropy, maps=self.maps, public=public)
-        return " and ".join(map(in_full, (*trees.heard, found)))
+        return " and ".join(map(in_full, (*trees.drawn_trees, found)))
 
 
 @dataclass(frozen=True)
 class _OverheardTrees(DecisionTrees):
     """Trees of which it is known what was drawn, the constant ones included, which a linear classifier does without."""
 
-    heard: list[DecisionTree] = field(default_factory=list, compare=False)
+    drawn_trees: list[DecisionTree] = field(default_factory=list, compare=False)
 
-    def _draw_on(self, *given: Any) -> DecisionTree:
-        self.heard.append(super()._draw_on(*given))
-        return self.heard[-1]
+    def _draw_on(self, *arguments: Any) -> DecisionTree:
+        self.drawn_trees.append(super()._draw_on(*arguments))
+        return self.drawn_trees[-1]
 
 
 def published_case(name: str, published: Published, neighbours: Pairs, delta: float) -> DrawnCase:
@@ -265,7 +265,7 @@ class Counted:
     def __call__(self, table: Table, entropy: Entropy) -> str:
         trees = _OverheardTrees(depth=self.depth, predicates=CUTS, labels=self.labels)
         found = publish(self.stage, trees, table.source(self.labels), entropy)
-        return " and ".join(map(in_full, (*trees.heard, found)))
+        return " and ".join(map(in_full, (*trees.drawn_trees, found)))
 
 
 def counted(tree: float, scale: float, depth: int = 1, labels: int = 2) -> Counted:
@@ -273,12 +273,12 @@ def counted(tree: float, scale: float, depth: int = 1, labels: int = 2) -> Count
     return Counted(Sequence((DrawStage(tree), LeafCountsStage(scale))), depth, labels)
 
 
-def counted_case(mechanism: Counted, records: int, neighbours: Pairs, told: str = "") -> DrawnCase:
+def counted_case(mechanism: Counted, records: int, neighbours: Pairs, suffix: str = "") -> DrawnCase:
     """The case of a tree with counts. Its zCDP, which accounts go by, is looked at as well."""
     (draw,), (counts,) = parts_of(mechanism.stage, DrawStage), parts_of(mechanism.stage, LeafCountsStage)
     name = (
         f"Tree with counts at its leaves: {mechanism.labels} labels, depth {mechanism.depth}, n = {records}, "
-        f"η = {draw.inverse_temperature:g}, b = {counts.scale:g}{told}"
+        f"η = {draw.inverse_temperature:g}, b = {counts.scale:g}{suffix}"
     )
     claimed = mechanism.claimed(records)
     event = None if claimed.rho is None else ConcentratedEvent(claimed.rho)

@@ -51,7 +51,7 @@ from pcqr.releases.protocol.online import PrivClass
 from pcqr.releases.subsample.plan import VoteStage
 from pcqr.releases.subsample.run import Teachers, stab, sub_samp
 
-HALTED = "halted"
+EXHAUSTED = "halted"
 
 
 def mechanism_cases(*, full: bool) -> Iterator[Case]:
@@ -86,8 +86,8 @@ def _stability_tests(*, full: bool) -> Iterator[Case]:
         )
 
 
-def _released(test: StabilityTest, given: Valued, entropy: Entropy) -> str | None:
-    return test.release(*given, entropy)
+def _released(test: StabilityTest, data: Valued, entropy: Entropy) -> str | None:
+    return test.release(*data, entropy)
 
 
 # --------------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class SparseVectorSession(Session[Distances]):
 
     def ask(self, query: Distances) -> Hashable:
         if self._running.is_exhausted:
-            return HALTED
+            return EXHAUSTED
         distance = query.first if self._side == "S" else query.second
         for number in range(query.times):
             if not self._running.is_stable(distance):
@@ -278,7 +278,7 @@ PUBLIC = np.array([[0.0], [1.5]])
 
 
 @dataclass(frozen=True)
-class Told:
+class Response:
     """All that an answer shows, the coin that stands in for ⊥ with on_unstable="random", and what is published."""
 
     answer: Answer[int]
@@ -304,7 +304,7 @@ class VotesSession(Session[Place]):
         except BudgetExhausted as halted:
             return str(halted)
         entry = self._protocol.logged(point)
-        return Told(answer, None if entry is None else entry.coin)
+        return Response(answer, None if entry is None else entry.coin)
 
     def secret(self) -> Hashable:
         """The protocol sees the teachers through their votes alone: those on the menu decide every later answer."""

@@ -62,7 +62,7 @@ class Halved(Halving):
     """All cuts, shown."""
 
     def __call__(self, places: Places, entropy: Entropy) -> str:
-        return str(self.cuts(_known(places), entropy))
+        return str(self.cuts(_present(places), entropy))
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class HalvedWithCounts(Halving):
     """The cuts, and what is made of the noisy counts between them: the cuts that stay, and shares."""
 
     def __call__(self, places: Places, entropy: Entropy) -> str:
-        at, stage = _known(places), self.stage
+        at, stage = _present(places), self.stage
         cuts = self.cuts(at, entropy)
         if stage.counts is None:
             raise AssertionError("Counts are bought.")
@@ -90,7 +90,7 @@ class PlaneOfCounts(Halving):
             raise AssertionError("Counts are bought.")
         found: list[int] = []
         for column in zip(*rows, strict=True):
-            at = _known(column)
+            at = _present(column)
             counts = counted_between(self.cuts(at, entropy), at)
             found += noisy_counts(counts, self.stage.counts, self.stage.bound, entropy)
         return "beyond" if self.plane.holds(found) else "not beyond"
@@ -140,7 +140,7 @@ def trees_on(cuts: Sequence[int]) -> DecisionTrees:
     return DecisionTrees(depth=1, predicates=tuple(Predicate(0, cut - 0.5) for cut in cuts))
 
 
-def _known(places: Places) -> IntegerArray:
+def _present(places: Places) -> IntegerArray:
     return np.array([place for place in places if place is not None], dtype=np.int64)
 
 
@@ -174,11 +174,11 @@ def tree_case(mechanism: TreeOnCuts, common: tuple[tuple[float, int], ...]) -> C
 
 
 def categories_case(
-    mechanism: Categories, claimed: Guarantee, neighbours: Sequence[tuple[Texts, Texts]], told: str = ""
+    mechanism: Categories, claimed: Guarantee, neighbours: Sequence[tuple[Texts, Texts]], suffix: str = ""
 ) -> Case:
     stage = mechanism.stage
     name = (
-        f"{'Names of private' if mechanism.without_counts else 'Private'} categories{told}: p = {stage.categorical}, "
+        f"{'Names of private' if mechanism.without_counts else 'Private'} categories{suffix}: p = {stage.categorical}, "
         f"n = {stage.records}, σ = {stage.categories:g}, τ = {stage.threshold:g}, δ = {claimed.delta:.3g}"
     )
     return Case.once(name, claimed, neighbours, mechanism)
@@ -187,7 +187,7 @@ def categories_case(
 def rare_case(stage: PredicatesStage) -> Case:
     """The case of categories of one record alone, under what is claimed of these: (2f, f)."""
     claimed = Guarantee(2.0 * stage.failure, stage.failure)
-    return categories_case(Categories(stage, without_counts=True), claimed, ALONE, " that are rare")
+    return categories_case(Categories(stage, without_counts=True), claimed, SINGLE_RECORDS, " that are rare")
 
 
 def one_place_moved(common: Places, high: int = 4) -> list[tuple[Places, Places]]:
@@ -212,7 +212,7 @@ RARE = PredicatesStage(1, 0, 2, 0, 0.0, None, 2.0, 8.0, bound=64)
 """One record with texts that nobody else has, in two columns. f = 2·Φ̄(3.49)."""
 AT_RARE = 1.1 * RARE.failure
 """A δ that rare categories use up, nearly."""
-ALONE: list[tuple[Texts, Texts]] = list(
+SINGLE_RECORDS: list[tuple[Texts, Texts]] = list(
     itertools.combinations([(row,) for row in (("a", "a"), ("b", "b"), (None, "b"), (None, None))], 2)
 )
 
@@ -230,7 +230,7 @@ def predicates_cases(*, full: bool) -> Iterator[Case]:
     common = Categories(PredicatesStage(3, 0, 1, 0, 0.0, None, 1.0, 4.0, bound=1))
     yield categories_case(common, common.claimed(0.05), one_text_changed("a", "a"))
     rare = Categories(RARE, without_counts=True)
-    yield categories_case(rare, rare.claimed(AT_RARE), ALONE)
+    yield categories_case(rare, rare.claimed(AT_RARE), SINGLE_RECORDS)
     yield rare_case(RARE)
     yield rare_case(replace(RARE, threshold=3.6))
     if full:

@@ -18,7 +18,7 @@ from pcqr.audit.exact.cases.mechanisms import (
     QUERIES,
     THREE_LABELS,
     UNANIMOUS,
-    Told,
+    Response,
     as_point,
     sub_samp_case,
     votes_on_menu,
@@ -97,7 +97,9 @@ class UniversalSession(Session[float]):
         point = as_point(query)
         answer = self._release.answer(point)
         entry, published = self._release.protocol.logged(point), self._release.published
-        return Told(answer, None if entry is None else entry.coin, None if published is None else in_full(published))
+        return Response(
+            answer, None if entry is None else entry.coin, None if published is None else in_full(published)
+        )
 
     def secret(self) -> Hashable:
         """As for votes; publication reads the records, which are the same in every branch, and the queries asked."""

@@ -92,9 +92,9 @@ def replacing_the_last_user(common: Sequence[User], lasts: Sequence[User]) -> Pa
     return list(itertools.combinations([UserTable.of((*common, last)) for last in lasts], 2))
 
 
-def at_user_level_case(case: Case, told: str = "") -> Case:
+def at_user_level_case(case: Case, note: str = "") -> Case:
     """`case` on tables of persons, with the same figures about them."""
-    return replace(case, name=f"Persons: {case.name}{told}", claimed=case.claimed.at_user_level("records are persons"))
+    return replace(case, name=f"Persons: {case.name}{note}", claimed=case.claimed.at_user_level("records are persons"))
 
 
 ONCE: User = (UNANIMOUS,)
