@@ -94,8 +94,7 @@ def ask(app: Application, *args: Any, parts: Sequence[bytes | None] = (b"",), **
 
 def guarded(endpoint: Endpoint, **settings: Any) -> tuple[Application, ServerState]:
     """The application with one endpoint for whatever is let in, and its state."""
-    state, route = (
-        ServerState(Settings(**settings)),
-        Route("GET", "/", endpoint if inspect.isfunction(endpoint) else endpoint.__call__),
-    )
+    instance: Any = endpoint
+    called = endpoint if inspect.isfunction(endpoint) else instance.__call__
+    state, route = ServerState(Settings(**settings)), Route("GET", "/", called)
     return Application(state, lambda _: route), state

@@ -32,6 +32,8 @@ from pcqr.server.logs import EPISODES, unreadable
 MOST_ROWS = 4_096
 """Of one transaction, but for a single request that has more."""
 RETRY_SECONDS = 1.0
+GATHER_SECONDS = 0.002
+"""How long the next requests are gathered after a transaction of several: whoever was answered then asks again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +149,8 @@ class Batcher:
                     self._try_again()
                 if taken:
                     _deliver(taken, *self._answered(taken))
+                    if len(taken) > 1 and not self._is_closing:
+                        time.sleep(GATHER_SECONDS)
 
     def _take(self) -> list[_Waiting] | None:
         """Those that wait, in order, up to the most rows of a transaction; None when the batcher has closed."""

@@ -156,8 +156,7 @@ def from_body(body: bytes, content_type: str, schema: Schema | None, features: i
 def checked(table: Table, schema: Schema | None, read: Callable[[Table], Points]) -> Points:
     """The points of a table; a cell that the schema refuses is told by its column and its row."""
     try:
-        with np.errstate(all="ignore"):
-            return read(table)
+        return read(table)
     except DataError as error:
         raise Refusal("bad_value", str(error), _blamed(table, schema)) from None
 
@@ -278,11 +277,10 @@ def _matrix(table: dict[str, Any] | list[Any], schema: Schema | None, features: 
 
 
 def _numbers(cells: Any) -> Points:
-    with np.errstate(all="ignore"):
-        try:
-            return np.array(cells, dtype=np.float64)
-        except OverflowError:
-            raise Refusal("bad_value", "A number is too large for float64.") from None
+    try:
+        return np.array(cells, dtype=np.float64)
+    except OverflowError:
+        raise Refusal("bad_value", "A number is too large for float64.") from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

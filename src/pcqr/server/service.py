@@ -361,6 +361,7 @@ class ServedModel:
         """The rows, read by the schema."""
         return checked(table, self.schema, self._encoded)
 
+    @np.errstate(all="ignore")
     def _encoded(self, table: Any) -> Points:
         return self.schema.encode(table)
 
