@@ -51,7 +51,7 @@ OTHER_NAMES = {
         "privacy/test_sums_guarantee.py",
     ],
     "pcqr/releases/classifier/plan.py": ["releases/protocol/test_stages.py"],
-    "pcqr/data/records/encoded.py": ["durable/test_kept_releases.py"],
+    "pcqr/data/records/in_memory.py": ["durable/test_kept_releases.py"],
     "pcqr/durable/log.py": ["durable/test_ledger_log.py"],
     "pcqr/durable/directory.py": ["durable/test_kept_releases.py"],
     "pcqr/releases/base/fitting.py": [
@@ -87,7 +87,7 @@ OTHER_NAMES = {
     "pcqr/data/records/user_level.py": ["data/records/test_user_level_sums.py"],
     "pcqr/data/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
     "pcqr/data/records/gradient_sums.py": ["data/records/test_gradient_sums.py", "exact/test_gradient_sums_exactly.py"],
-    "pcqr/data/records/gradient_kernels.py": [
+    "pcqr/data/records/gradient_sums.py": [
         "data/records/test_gradient_sums.py",
         "exact/test_gradient_sums_exactly.py",
     ],

@@ -9,7 +9,8 @@ import pytest
 from support import clusters
 from support.publishing import Files
 
-from pcqr.data.records.parted import Cluster, connecting, parquet
+from pcqr.data.records.parted import Cluster, parquet
+from pcqr.data.records.parted import cluster as connecting
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install pcqr[dask]")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcqr.durable import facts as histories
-from pcqr.durable.facts import History, Moment, State
+from pcqr.durable import quotas as histories
+from pcqr.durable.facts import State
 from pcqr.durable.ledger.chain import Link
+from pcqr.durable.quotas import History, Moment
 from pcqr.releases.protocol.answers import Usage
 
 SECOND = 10**9

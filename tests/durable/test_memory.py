@@ -14,10 +14,9 @@ from support.asking import rows, started, votes
 from support.ledgers import Shelf, add
 
 import pcqr
-from pcqr.durable.facts import History
-from pcqr.durable.ledger import keys
+from pcqr.durable.ledger import reading as keys
 from pcqr.durable.ledger.sqlite import CACHE_KIB, READING_KIB
-from pcqr.durable.quotas import QuotaTable
+from pcqr.durable.quotas import History, QuotaTable
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Asked
 from pcqr.releases.protocol.online import PrivClass

@@ -18,11 +18,10 @@ from support.kept import QUERIES, fitted, in_a_fork, kept, reopened
 from support.ledgers import Shelf
 
 from pcqr import ParameterError
-from pcqr.durable.facts import History
 from pcqr.durable.ledger import Ledger
 from pcqr.durable.ledger.store import REQUESTS, TURN, watched
 from pcqr.durable.log import LedgerLog
-from pcqr.durable.quotas import TOKEN_SECONDS, QuotaTable
+from pcqr.durable.quotas import TOKEN_SECONDS, History, QuotaTable
 from pcqr.errors import ReleaseError
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.releases.protocol.answers import Usage, keys

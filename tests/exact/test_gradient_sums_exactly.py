@@ -14,11 +14,10 @@ import pytest
 from numpy.typing import NDArray
 
 from pcqr.data.records import InMemory
-from pcqr.data.records.directions import LARGEST_COORDINATE, Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.gradient_sums import GRID, LARGEST_WEIGHT, GradientSums
 from pcqr.data.records.predicates import Predicate
-from pcqr.data.records.vectors import LARGEST_ENTRY, ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import LARGEST_COORDINATE, LARGEST_ENTRY, ColumnVectors, Directions, PredicateVectors
 
 COLUMNS = 2
 ASKED = tuple(Predicate(column, 0.0) for column in range(COLUMNS))

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from support.linear import any_map, any_points
 
 from pcqr.data.records import InMemory
-from pcqr.data.records.directions import Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.gradient_sums import GRID, LARGEST_WEIGHT
 from pcqr.data.records.on_device import DeviceGradientSums, OnDevice
 from pcqr.data.records.predicates import Leaf, Predicate, Split
-from pcqr.data.records.vectors import PredicateVectors
+from pcqr.data.records.vectors import Directions, PredicateVectors
 from pcqr.errors import DataError, ParameterError
 from pcqr.privacy.entropy import SeededEntropy
 from pcqr.releases.classifier.descent import dp_gradient_descent, shape_of

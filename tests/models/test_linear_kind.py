@@ -18,9 +18,8 @@ from support.published_linear import GUARANTEE, MAPS, PREDICATES, feature_map, l
 
 import pcqr.models
 from pcqr import ParameterError
-from pcqr.data.records.directions import USUAL_NORM
 from pcqr.data.records.predicates import evaluate
-from pcqr.data.records.vectors import UNIT, PredicateVectors
+from pcqr.data.records.vectors import UNIT, USUAL_NORM, PredicateVectors
 from pcqr.data.schema import Column, Schema
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel

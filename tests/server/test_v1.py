@@ -14,7 +14,7 @@ from support.serving import BORDER, CLINIC, clinic_place, model_place, release_p
 
 from pcqr import Guarantee
 from pcqr.data.records.predicates import Leaf, Predicate, Split
-from pcqr.data.schema.decoding import decoded
+from pcqr.data.schema.schema import decoded
 from pcqr.hypotheses import DecisionTree
 from pcqr.models import PublishedModel
 from pcqr.release import Account

@@ -16,10 +16,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pcqr.data.records.directions import LARGEST_COORDINATE, Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Leaf, Predicate, Split
-from pcqr.data.records.vectors import LARGEST_ENTRY, ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import LARGEST_COORDINATE, LARGEST_ENTRY, ColumnVectors, Directions, PredicateVectors
 from pcqr.hypotheses.committees import Constant as FixedVote
 from pcqr.hypotheses.finite import Member
 from pcqr.hypotheses.halfspaces import Constant, Halfspace

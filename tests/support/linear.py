@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.data.records.arrays import Labels, Points
-from pcqr.data.records.directions import Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Predicate
-from pcqr.data.records.vectors import ColumnVectors
+from pcqr.data.records.vectors import ColumnVectors, Directions
 
 Integers = NDArray[np.int64]
 Weights = NDArray[np.int32]

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from pcqr import Guarantee
-from pcqr.data.records.directions import Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Predicate
-from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import ColumnVectors, Directions, PredicateVectors
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import Provenance, PublishedModel
 from support.published import AGE, GAIN, GAP, PRIVATE, SCHEMA, STATE

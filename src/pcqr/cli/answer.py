@@ -13,15 +13,7 @@ import typer
 from rich.console import Console
 
 from pcqr import AssumePublic
-from pcqr.cli.account import (
-    Outlook,
-    account_facts,
-    account_line,
-    account_of,
-    charged_words,
-    end_dry_run,
-    refusing_weak,
-)
+from pcqr.cli.account import Outlook, account_facts, account_line, account_of, charged_words, end_dry_run, refusing_weak
 from pcqr.cli.console import (
     BUDGET_EXHAUSTED,
     KINDS,
@@ -34,16 +26,7 @@ from pcqr.cli.console import (
     progress,
     stages,
 )
-from pcqr.cli.inputs import (
-    Points,
-    Shown,
-    check_label,
-    check_public,
-    label_names,
-    public_size,
-    read_inputs,
-    read_shown,
-)
+from pcqr.cli.inputs import Points, Shown, check_label, check_public, label_names, public_size, read_inputs, read_shown
 from pcqr.cli.jobs import Answer
 from pcqr.cli.releases import Price, Publication, answers_beside, check_answers, check_folder, made_release, most_labels
 from pcqr.datasets.tables import check_suffix

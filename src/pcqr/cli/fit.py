@@ -13,15 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from pcqr import AssumePublic, UniversalRelease
-from pcqr.cli.account import (
-    Outlook,
-    account_facts,
-    account_line,
-    account_of,
-    charged_words,
-    end_dry_run,
-    refusing_weak,
-)
+from pcqr.cli.account import Outlook, account_facts, account_line, account_of, charged_words, end_dry_run, refusing_weak
 from pcqr.cli.console import (
     FROM_OUTSIDE,
     STOPPED,

@@ -18,13 +18,13 @@ from pcqr.cli.console import at_the_end, naming, warn
 from pcqr.cli.options import OnPrivateFiles, Spending
 from pcqr.data.records import Encoded, Records
 from pcqr.data.records.parted import Cluster, Engine, ParquetParts, ParquetTable, Parted, Reading, Spool
-from pcqr.data.records.parted.connecting import LOCAL
+from pcqr.data.records.parted.cluster import LOCAL
 from pcqr.data.records.parted.parquet import RawParquet
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.cells import category
 from pcqr.data.schema.labels import LabelColumn, is_mostly_private
-from pcqr.data.schema.origin import Origin
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, raw_columns
+from pcqr.data.schema.schema import Origin
 from pcqr.data.schema.table import CompactTable
 from pcqr.datasets.tables import Columns, read_table, table_size
 from pcqr.errors import DataError, ParameterError

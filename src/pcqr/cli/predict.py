@@ -10,15 +10,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from pcqr.cli.account import (
-    Outlook,
-    account_facts,
-    account_line,
-    account_of,
-    charged_words,
-    end_dry_run,
-    refusing_weak,
-)
+from pcqr.cli.account import Outlook, account_facts, account_line, account_of, charged_words, end_dry_run, refusing_weak
 from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, naming, print_json, reason
 from pcqr.cli.inputs import check_drop, check_label, read, units_of
 from pcqr.cli.jobs import Predict, Score

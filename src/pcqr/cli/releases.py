@@ -35,7 +35,7 @@ from pcqr.cli.jobs import Ask, Export, Fit, Status
 from pcqr.cli.options import Voting
 from pcqr.client.wire import is_address
 from pcqr.data.schema import Schema
-from pcqr.data.schema.decoding import decoded
+from pcqr.data.schema.schema import decoded
 from pcqr.data.schema.table import csv_line
 from pcqr.datasets.tables import table_size, write_table
 from pcqr.durable.directory import Kept, find

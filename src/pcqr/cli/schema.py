@@ -15,15 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pcqr.cli.account import (
-    Outlook,
-    account_facts,
-    account_line,
-    account_of,
-    charged_words,
-    end_dry_run,
-    refusing_weak,
-)
+from pcqr.cli.account import Outlook, account_facts, account_line, account_of, charged_words, end_dry_run, refusing_weak
 from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, naming, print_json, reason
 from pcqr.cli.inputs import check_drop, declared_schema, declared_types, unit_ids
 from pcqr.cli.jobs import MakeSchema

@@ -33,11 +33,9 @@ from pcqr.client.wire import (
     refusal,
 )
 from pcqr.data.schema import Column, Schema
-from pcqr.data.schema.cells import categories, cells, weights
+from pcqr.data.schema.cells import categories, cells, iso_date, weights
 from pcqr.data.schema.labels import places_among
-from pcqr.data.schema.matrix import matrix_of, one_row
-from pcqr.data.schema.reading import iso_date
-from pcqr.data.schema.table import check_length, declared_columns
+from pcqr.data.schema.table import check_length, declared_columns, matrix_of, one_row
 from pcqr.errors import BudgetExhausted, DataError, Exhausted, ParameterError
 from pcqr.privacy.guarantee import Guarantee
 from pcqr.releases.protocol.answers import Answer, BatchCost, Usage, batch_cost, keys, with_range
@@ -81,7 +79,7 @@ def _votes_remaining(facts: Facts) -> int | None:
 # ---------------------------------------------------------------------------------------------------------------------
 # Queries as a request carries them: read and checked here, by the schema, before anything is sent.
 #
-# Each cell goes as what it means (`pcqr.data.schema.reading`): a number with all its digits, a category as its text, a
+# Each cell goes as what it means (`pcqr.data.schema.cells`): a number with all its digits, a category as its text, a
 # date in ISO, null where it is missing. The server reads it as a local release would have read the cell itself.
 
 

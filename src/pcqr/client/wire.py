@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 from pcqr.client.errors import BadReply, NotAdmitted, NotConfirmed, QuotaSpent, ServiceAway, ServiceError, quoted
 from pcqr.compiled import this_process
 from pcqr.data.schema import Schema
-from pcqr.data.schema.description import column_from
+from pcqr.data.schema.column import column_from
 from pcqr.errors import BudgetExhausted, DataError, MissingExtra, ParameterError, PcqrError, SecretError
 from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.privacy.entropy import SystemEntropy

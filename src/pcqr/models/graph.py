@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pcqr.data.records.predicates import Leaf, Predicate, Split
 from pcqr.data.schema import Column, Schema
-from pcqr.data.schema.reading import FIRST_DAY, LAST_DAY, MISSING_TEXTS, read, spellings
+from pcqr.data.schema.cells import FIRST_DAY, LAST_DAY, MISSING_TEXTS, read, spellings
 from pcqr.errors import MissingExtra
 from pcqr.models.vocabulary import LabelName
 

@@ -12,11 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.data.records.directions import LARGEST_COORDINATE, USUAL_NORM, Directions
 from pcqr.data.records.feature_map import MOST_DEPTH, MOST_FERNS, WHOLE_SHARE, FeatureMap, Ferns, label_predicates
 from pcqr.data.records.gradient_sums import GRID
 from pcqr.data.records.predicates import Leaf, Predicate, Split
-from pcqr.data.records.vectors import LARGEST_COLUMN, UNIT, ColumnVectors, DenseVectors, PredicateVectors
+from pcqr.data.records.vectors import (
+    LARGEST_COLUMN,
+    LARGEST_COORDINATE,
+    UNIT,
+    USUAL_NORM,
+    ColumnVectors,
+    DenseVectors,
+    Directions,
+    PredicateVectors,
+)
 from pcqr.data.schema import Schema
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import Points

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pcqr.data.schema import Schema
-from pcqr.data.schema.reading import number_of
+from pcqr.data.schema.cells import number_of
 from pcqr.data.schema.table import unescaped
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import Points

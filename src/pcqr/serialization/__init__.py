@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcqr.serialization.document import Document
+from pcqr.serialization.codec import Document
 from pcqr.serialization.reading import register, tags
 
 __all__ = ["Document", "register", "tags"]

@@ -156,7 +156,7 @@ _HOMES = {
     "leaf": "pcqr.data.records.predicates:Leaf",
     "split": "pcqr.data.records.predicates:Split",
     "decision-tree": "pcqr.hypotheses.trees.tree:DecisionTree",
-    "directions": "pcqr.data.records.directions:Directions",
+    "directions": "pcqr.data.records.vectors:Directions",
     "predicate-vectors": "pcqr.data.records.vectors:PredicateVectors",
     "column-vectors": "pcqr.data.records.vectors:ColumnVectors",
     "ferns": "pcqr.data.records.feature_map:Ferns",

@@ -22,7 +22,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel
 
 from pcqr import __version__
-from pcqr.data.schema.decoding import decoded
+from pcqr.data.schema.schema import decoded
 from pcqr.durable.account import Account
 from pcqr.durable.account.account import account_facts, charge_facts
 from pcqr.errors import LedgerError, PcqrError

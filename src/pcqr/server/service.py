@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from pcqr import release as releases
 from pcqr.data.schema import Column, Schema
 from pcqr.durable.directory import find, holds_release
-from pcqr.durable.facts import History, Moment, State
+from pcqr.durable.facts import State
 from pcqr.durable.ledger.chain import Adoption
+from pcqr.durable.quotas import History, Moment
 from pcqr.errors import LedgerError, ParameterError
 from pcqr.hypotheses.base import Points
 from pcqr.models import PublishedModel

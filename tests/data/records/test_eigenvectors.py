@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pcqr.data.records.directions import Directions, eigenvectors
+from pcqr.data.records.vectors import Directions, eigenvectors
 from pcqr.errors import ParameterError
 
 Floats = NDArray[np.float64]

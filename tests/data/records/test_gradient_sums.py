@@ -14,15 +14,19 @@ from support.linear import any_map, any_points, plain_records, plain_total, slop
 
 from pcqr.data.records import InMemory, gradient_sums
 from pcqr.data.records.counting import MOST_RECORDS
-from pcqr.data.records.gradient_kernels import MARGINS, _share, add_scores, gradient_table, weight_table
 from pcqr.data.records.gradient_sums import (
     GRID,
     LARGEST_WEIGHT,
+    MARGINS,
     GradientSums,
+    _share,
+    add_scores,
     cell_length,
     fill_weights,
+    gradient_table,
     lengths,
     on_grid,
+    weight_table,
 )
 from pcqr.errors import DataError, ParameterError
 

@@ -9,10 +9,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pcqr.data.records import vectors
-from pcqr.data.records.directions import LARGEST_COORDINATE, USUAL_NORM, Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Predicate
-from pcqr.data.records.vectors import LARGEST_COLUMN, LARGEST_ENTRY, UNIT, ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import (
+    LARGEST_COLUMN,
+    LARGEST_COORDINATE,
+    LARGEST_ENTRY,
+    UNIT,
+    USUAL_NORM,
+    ColumnVectors,
+    Directions,
+    PredicateVectors,
+)
 from pcqr.data.schema import Column, Schema
 from pcqr.errors import ParameterError
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from support.tables import BIG, COLUMNS, NAME, ODD, TABLES, VALUES, built
 
 from pcqr.data.schema import Column, Schema
-from pcqr.data.schema.cells import categories, category, cells, days, distinct, numbers
-from pcqr.data.schema.reading import read, text_of
+from pcqr.data.schema.cells import categories, category, cells, days, distinct, numbers, read, text_of
 from pcqr.errors import DataError, ParameterError
 
 NAMES = ("0", "1", "3", "0.1", "x", str(BIG), str(2**63), "2014-05-03", "2014-05-03T12:30:00")

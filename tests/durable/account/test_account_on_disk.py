@@ -19,7 +19,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pcqr.durable.account import Account, entries
+from pcqr.durable.account import Account
+from pcqr.durable.account import account as entries
 from pcqr.durable.account import keeping as places
 from pcqr.durable.account.filters import BasicFilter, Tally
 from pcqr.durable.ledger import create_ledger, opening

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pcqr.durable.account import entries
+from pcqr.durable.account import account as entries
 from pcqr.durable.account.account import account_facts
 from pcqr.durable.account.filters import Tally
 from pcqr.durable.ledger import open_ledger

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.ledgers import Shelf, add
 
-from pcqr.durable.ledger import Ledger, Link, anchor, keys, sqlite
-from pcqr.durable.ledger import keys as sieve
-from pcqr.durable.ledger.keys import BloomFilter
+from pcqr.durable.ledger import Ledger, Link, anchor, sqlite
+from pcqr.durable.ledger import reading as keys
+from pcqr.durable.ledger import reading as sieve
+from pcqr.durable.ledger.reading import BloomFilter
 from pcqr.durable.ledger.store import prefixes, watched
 from pcqr.errors import ParameterError
 

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.ledgers import Shelf, add, bodies
 
-from pcqr.durable.ledger import Ledger, keys
+from pcqr.durable.ledger import Ledger
+from pcqr.durable.ledger import reading as keys
 from pcqr.durable.ledger.store import prefixes
 from pcqr.errors import ParameterError
 

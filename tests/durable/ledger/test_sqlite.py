@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from support.ledgers import Shelf, add, bodies
 from support.unprivileged import in_a_process
 
-from pcqr.durable.ledger import create_ledger, keys, open_ledger
+from pcqr.durable.ledger import create_ledger, open_ledger
+from pcqr.durable.ledger import reading as keys
 from pcqr.durable.ledger import store as points
 from pcqr.durable.ledger.chain import Link
 from pcqr.durable.ledger.sqlite import PAGES_IN_LOG, SqliteStore
@@ -198,7 +199,7 @@ def test_an_edited_ledger_is_refused(files: Shelf, statement: str, message: str)
 def test_an_edit_long_ago_is_noticed_when_it_is_read_and_by_a_check_of_everything(
     files: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pcqr.durable.ledger.checks.CHECKED_AT_LEAST", 2)
+    monkeypatch.setattr("pcqr.durable.ledger.reading.CHECKED_AT_LEAST", 2)
     with files.create() as ledger:
         for number in range(9):
             add(ledger, b"%d" % number)

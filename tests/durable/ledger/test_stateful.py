@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from support.ledgers import Shelf, new_folder
 
-from pcqr.durable.ledger import Ledger, keys
+from pcqr.durable.ledger import Ledger
+from pcqr.durable.ledger import reading as keys
 from pcqr.durable.ledger import store as points
 from pcqr.errors import AnchorMissing, LedgerClosed, LedgerInUse, LedgerRolledBack, ParameterError
 

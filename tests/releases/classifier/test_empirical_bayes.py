@@ -15,12 +15,11 @@ from support.releases import Forbidden
 from support.stages import guarantee_of
 
 from pcqr.data.records import InMemory
-from pcqr.data.records.directions import Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.gradient_sums import GRID
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.records.user_level import weighed
-from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import ColumnVectors, Directions, PredicateVectors
 from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees
 from pcqr.hypotheses.linear import LinearClassifier

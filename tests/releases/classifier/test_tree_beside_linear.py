@@ -16,11 +16,10 @@ from support.stages import COLUMNS, MAP, PREDICATES, TREES, beside_tree, bits, p
 
 from pcqr.data.records import GroupedRecords, InMemory, Records
 from pcqr.data.records.arrays import Points
-from pcqr.data.records.directions import Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.gradient_sums import GRID
 from pcqr.data.records.predicates import Leaf, Node, Predicate, Split
-from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import ColumnVectors, Directions, PredicateVectors
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcqr.data.records import InMemory
-from pcqr.data.records.directions import LARGEST_COORDINATE
-from pcqr.data.records.vectors import ColumnVectors
+from pcqr.data.records.vectors import LARGEST_COORDINATE, ColumnVectors
 from pcqr.releases.knn.run import STEPS, Near, Surroundings, kernel, near_vectors, squared_distances
 
 GRID = 1 << 12

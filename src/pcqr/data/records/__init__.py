@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pcqr.data.records.encoded import Encoded, Narrow
-from pcqr.data.records.in_memory import InMemory
+from pcqr.data.records.in_memory import Encoded, InMemory, Narrow
 from pcqr.data.records.parted import Cluster, ParquetTable
 from pcqr.data.records.source import Records
 from pcqr.data.records.user_level import GroupedRecords

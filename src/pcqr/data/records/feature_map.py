@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcqr.checks import check_integer, keep_plain
+from pcqr.compiled import compiled
 from pcqr.data.records.arrays import Points
-from pcqr.data.records.gradient_kernels import fill_cells
 from pcqr.data.records.predicates import Leaf, Node, Predicate, Split, check_predicates, leaves_reached, nodes_of
 from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
 from pcqr.data.schema import Schema
@@ -155,6 +155,7 @@ _BLOCK = 1 << 12
 """Rows a block: a column of them, and their cells, stay in the innermost cache."""
 
 Cells = NDArray[np.uint16]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -239,3 +240,15 @@ def _range(source: Points | Schema, column: int) -> tuple[float, float, int]:
 
 def _indicator_weighs(share: float) -> int:
     return math.ceil(4.0 * share * (1.0 - share) * _EVEN)
+
+
+@compiled
+def fill_cells(columns: Points, asked: Integers, cuts: Points, depth: int, low: int, cells: Cells) -> None:
+    """Set `cells`[l, `low` + i] to the answers of fern l: is `columns`[`asked`[·], i] above the cut?"""
+    for fern in range(cells.shape[0]):
+        found = cells[fern, low : low + columns.shape[1]]
+        found[:] = 0
+        for place in range(fern * depth, (fern + 1) * depth):
+            column, cut = columns[asked[place]], cuts[place]
+            for i in range(found.size):
+                found[i] = (found[i] << 1) | (column[i] > cut)

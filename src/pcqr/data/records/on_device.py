@@ -10,14 +10,21 @@ from numpy.typing import NDArray
 
 from pcqr.data.records.arrays import Labels, Points
 from pcqr.data.records.counting import Block, ConjunctionCounts, block_rows
-from pcqr.data.records.directions import LARGEST_COORDINATE
 from pcqr.data.records.feature_map import FeatureMap, Ferns
-from pcqr.data.records.gradient_kernels import Integers, Weights, gradient_table, weight_table
-from pcqr.data.records.gradient_sums import GRID, GradientSums, cell_length, check_sums
+from pcqr.data.records.gradient_sums import (
+    GRID,
+    GradientSums,
+    Integers,
+    Weights,
+    cell_length,
+    check_sums,
+    gradient_table,
+    weight_table,
+)
 from pcqr.data.records.in_memory import InMemory
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.records.source import Labelling, Positions, Records
-from pcqr.data.records.vectors import LARGEST_ENTRY, UNIT, ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import LARGEST_COORDINATE, LARGEST_ENTRY, UNIT, ColumnVectors, PredicateVectors
 from pcqr.errors import DataError, ParameterError
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
 from numbers import Real
@@ -14,8 +15,19 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.data.schema.cells import Cells, cells, days, is_unicode, mapped, numbers
-from pcqr.data.schema.reading import Reading, day_of, iso_date, read, text_of
+from pcqr.data.schema.cells import (
+    Cells,
+    Reading,
+    cells,
+    day_of,
+    days,
+    is_unicode,
+    iso_date,
+    mapped,
+    numbers,
+    read,
+    text_of,
+)
 from pcqr.errors import DataError, ParameterError
 
 Entries = NDArray[Any]
@@ -128,7 +140,7 @@ class Column:
 
     A *categorical* column becomes one 0/1 feature for each category, in the order given; with `other` one for every
     value that is not declared; and a last one for a missing value. Categories are compared by what they mean
-    (`pcqr.data.schema.reading`): 3, 3.0 and "3.0" are the same category, and so are True and 1.
+    (`pcqr.data.schema.cells`): 3, 3.0 and "3.0" are the same category, and so are True and 1.
 
     What a cell becomes is a function of that cell and of this declaration alone (proofs/table.md).
 
@@ -440,3 +452,31 @@ def _spelt(name: object) -> str:
     if isinstance(name, str):
         return str.__str__(name)
     return str(name) if isinstance(name, bool | int) else text_of(read(name)) or ""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A declared column as files spell it: a dict of strings, numbers and lists, in TOML or JSON.
+
+
+def column_from(entry: object) -> Column:
+    """The column that an entry of a file declares."""
+    allowed = {field.name for field in fields(Column)}
+    if not isinstance(entry, dict) or "name" not in entry or not set(entry) <= allowed:
+        raise ParameterError("column of a schema", f"a table with a name and keys among {sorted(allowed)}", entry)
+    return Column(**entry)
+
+
+def described(column: Column) -> dict[str, Any]:
+    """`column` as a dict of strings, numbers and lists. What does not apply to it is left out."""
+    description: dict[str, Any] = {"name": column.name, "kind": column.kind}
+    if column.categories:
+        description["categories"] = list(column.categories)
+    if column.bounds is not None:
+        description["bounds"] = list(column.bounds)
+    description |= {name: list(numbers) for name in ("cuts", "shares") if (numbers := getattr(column, name))}
+    return description | {flag: True for flag in ("missing", "other") if getattr(column, flag)}
+
+
+def toml(value: object) -> str:
+    """JSON's strings, numbers, truth values and lists are TOML's too, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.data.schema.cells import Cells, mapped
+from pcqr.data.schema.cells import Cells, mapped, read, text_of
 from pcqr.data.schema.column import Column, Entries
-from pcqr.data.schema.reading import read, text_of
 from pcqr.errors import DataError
 
 

@@ -17,9 +17,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.data.schema.cells import cells, distinct, is_unicode, listed
+from pcqr.data.schema.cells import cells, distinct, is_unicode, listed, read, text_of
 from pcqr.data.schema.column import TRUTH_VALUES, Column, Entries
-from pcqr.data.schema.reading import read, text_of
 from pcqr.data.schema.schema import Schema
 from pcqr.data.schema.table import CompactTable, column_names
 from pcqr.errors import DataError, ParameterError

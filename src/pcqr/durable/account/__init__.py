@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pcqr.durable.account.account import Account, AccountLike, resolve_account
-from pcqr.durable.account.entries import Charge
+from pcqr.durable.account.account import Account, AccountLike, Charge, resolve_account
 
 __all__ = ["Account", "AccountLike", "Charge", "resolve_account"]

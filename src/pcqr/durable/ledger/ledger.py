@@ -16,8 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from pcqr.durable.ledger.anchor import Anchor
 from pcqr.durable.ledger.chain import ADOPTED, RESERVED, STATE, Adoption, Draft, Entry, Link, chained, read_adoption
-from pcqr.durable.ledger.checks import check_all, contains, rolled_back, walk
-from pcqr.durable.ledger.keys import Keys, entries_at
+from pcqr.durable.ledger.reading import Keys, check_all, contains, entries_at, rolled_back, walk
 from pcqr.durable.ledger.store import Note, Reader, Snapshot, Store, reached
 from pcqr.errors import LedgerClosed, LedgerError, LedgerUnwritable, ParameterError
 from pcqr.files import on_one_volume

@@ -12,9 +12,9 @@ from pathlib import Path
 from pcqr.addresses import without_password
 from pcqr.durable.ledger.anchor import Anchor, DryRunAnchor, DryRunEnded, NewAnchor, check_free, default_path
 from pcqr.durable.ledger.chain import ADOPTED, Draft, Entry, Link, adoption_body, chained, read_adoption
-from pcqr.durable.ledger.checks import check_anchor, check_end, contains, rolled_back, walk
 from pcqr.durable.ledger.ledger import Ledger
 from pcqr.durable.ledger.postgres import PostgresStore
+from pcqr.durable.ledger.reading import check_anchor, check_end, contains, rolled_back, walk
 from pcqr.durable.ledger.sqlite import SqliteStore
 from pcqr.durable.ledger.store import Snapshot, Store, reached
 from pcqr.errors import AnchorMissing, LedgerUnconfirmed, LedgerUnwritable, ParameterError

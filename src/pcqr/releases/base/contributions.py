@@ -18,8 +18,7 @@ from pcqr.checks import check_integer, check_positive
 from pcqr.data.records import GroupedRecords, Records
 from pcqr.data.records.counting import IntArray
 from pcqr.data.records.user_level import WHOLE, ByLabel, Weighted
-from pcqr.data.schema.cells import Cells, cells, distinct, weights
-from pcqr.data.schema.reading import MISSING_TEXTS, read, text_of
+from pcqr.data.schema.cells import MISSING_TEXTS, Cells, cells, distinct, read, text_of, weights
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.hypotheses.trees import DecisionTrees

@@ -24,8 +24,8 @@ from pcqr.addresses import hidden
 from pcqr.checks import check_integer
 from pcqr.data.records import GroupedRecords
 from pcqr.data.schema import Schema
-from pcqr.data.schema.matrix import one_row
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, raw_columns
+from pcqr.data.schema.table import one_row
 from pcqr.durable.account import Account, AccountLike, resolve_account
 from pcqr.errors import DataError, FittedAgain, NothingPublic, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Points

@@ -16,17 +16,15 @@ from sklearn.utils.validation import check_array, validate_data
 
 from pcqr.checks import check_integer
 from pcqr.data.records import Encoded, InMemory, Narrow, ParquetTable, Records
-from pcqr.data.records.encoded import is_narrow
 from pcqr.data.records.feature_map import FeatureMap
+from pcqr.data.records.in_memory import is_narrow
 from pcqr.data.records.parted import Parted
 from pcqr.data.records.parted.parquet import RawParquet
 from pcqr.data.schema import Column, Schema
-from pcqr.data.schema.cells import Cells, as_given, cells, distinct, listed
+from pcqr.data.schema.cells import Cells, Reading, as_given, cells, distinct, listed, read, text_of
 from pcqr.data.schema.labels import is_mostly_private
-from pcqr.data.schema.matrix import matrix_of
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, kind_of, type_of
-from pcqr.data.schema.reading import Reading, read, text_of
-from pcqr.data.schema.table import CompactTable, column_names, columns_of, has_columns
+from pcqr.data.schema.table import CompactTable, column_names, columns_of, has_columns, matrix_of
 from pcqr.errors import DataError, NearUnique, ParameterError, PublicRowsCoincide
 from pcqr.hypotheses.base import MOST_LABELS, HypothesisClass, Labels, Points
 from pcqr.planner.request import NO_PINS, Request
@@ -232,7 +230,7 @@ def encode_labels(
 ) -> tuple[LabelArray, Labels, tuple[str, ...]]:
     """(the names, labels as 0, 1, …, what had to be assumed public).
 
-    A label is compared with the names by what it means (`pcqr.data.schema.reading`). Names come from `classes`, or
+    A label is compared with the names by what it means (`pcqr.data.schema.cells`). Names come from `classes`, or
     from the class, or are the numbers 0 and 1, of no other type whatever y has, or else are read from y.
     """
     y, places = distinct(y)

@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from pcqr import registry
 from pcqr.checks import check_idle
 from pcqr.data.records import Records
-from pcqr.data.records.encoded import kept_records, restored_records
+from pcqr.data.records.in_memory import kept_records, restored_records
 from pcqr.errors import CopyCannotAnswer, DataError, ParameterError, ReleaseError
 from pcqr.hypotheses.base import Points
 from pcqr.hypotheses.committees import Arrays

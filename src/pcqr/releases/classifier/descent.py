@@ -15,8 +15,7 @@ from pcqr.compiled import compiled
 from pcqr.data.records import Records
 from pcqr.data.records.arrays import Points
 from pcqr.data.records.feature_map import FeatureMap
-from pcqr.data.records.gradient_kernels import Integers, Weights
-from pcqr.data.records.gradient_sums import GRID, GradientSums
+from pcqr.data.records.gradient_sums import GRID, GradientSums, Integers, Weights
 from pcqr.data.records.on_device import DeviceGradientSums
 from pcqr.data.records.predicates import leaves_of
 from pcqr.data.records.user_level import WHOLE, ByLabel

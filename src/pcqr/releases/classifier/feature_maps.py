@@ -24,10 +24,9 @@ from typing import Literal
 import numpy as np
 
 from pcqr.data.records.arrays import Points
-from pcqr.data.records.directions import MOST_COORDINATES
 from pcqr.data.records.feature_map import WHOLE_SHARE, FeatureMap, Ferns
 from pcqr.data.records.predicates import Predicates
-from pcqr.data.records.vectors import ROWS_A_PREDICATE, ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import MOST_COORDINATES, ROWS_A_PREDICATE, ColumnVectors, PredicateVectors
 from pcqr.data.schema import Schema
 from pcqr.errors import DataError, InfeasiblePlan, ParameterError
 from pcqr.hypotheses.trees.tree import predicates_of_points, predicates_of_schema

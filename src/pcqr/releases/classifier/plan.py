@@ -4,15 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pcqr.checks import (
-    check_finite,
-    check_integer,
-    check_positive,
-    check_probability,
-    keep_plain,
-)
-from pcqr.data.records.directions import MOST_COORDINATES
+from pcqr.checks import check_finite, check_integer, check_positive, check_probability, keep_plain
 from pcqr.data.records.feature_map import MOST_DEPTH, MOST_FERNS, WHOLE_SHARE
+from pcqr.data.records.vectors import MOST_COORDINATES
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.mechanisms.halving import halving_error

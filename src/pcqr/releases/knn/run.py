@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from pcqr.checks import non_reentrant
 from pcqr.data.records import Records
 from pcqr.data.records.arrays import Points
-from pcqr.data.records.directions import Vectors
-from pcqr.data.records.vectors import ColumnVectors, DenseVectors
+from pcqr.data.records.vectors import ColumnVectors, DenseVectors, Vectors
 from pcqr.errors import ParameterError
 from pcqr.privacy.accounting import ConcentratedEvent, compose
 from pcqr.privacy.accounting.gaussian import fine_gaussian_epsilon

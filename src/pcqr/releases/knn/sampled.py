@@ -16,8 +16,7 @@ import numpy as np
 from pcqr.checks import check_integer, check_positive, keep_plain, non_reentrant
 from pcqr.data.records import Records
 from pcqr.data.records.arrays import Points
-from pcqr.data.records.directions import Vectors
-from pcqr.data.records.vectors import DenseVectors
+from pcqr.data.records.vectors import DenseVectors, Vectors
 from pcqr.errors import InfeasiblePlan, ParameterError
 from pcqr.hypotheses.base import HypothesisClass
 from pcqr.planner.request import Request

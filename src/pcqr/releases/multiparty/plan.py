@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from pcqr.checks import check_integer, check_positive, keep_plain
-from pcqr.data.records.directions import MOST_COORDINATES
+from pcqr.data.records.vectors import MOST_COORDINATES
 from pcqr.errors import ParameterError
 from pcqr.hypotheses.base import MOST_LABELS
 from pcqr.privacy.accounting import DiscreteGaussianEvent

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from support import clusters
 
-from pcqr.data.records.parted import connecting
-from pcqr.data.records.parted.cluster import Cluster, ClusterLost
-from pcqr.data.records.parted.connecting import check
+from pcqr.data.records.parted import cluster as connecting
+from pcqr.data.records.parted.cluster import Cluster, ClusterLost, check
 from pcqr.errors import DataError, ParameterError
 
 pytest.importorskip("distributed")

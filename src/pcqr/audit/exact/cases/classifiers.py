@@ -15,10 +15,9 @@ from pcqr.audit.exact.drawn import DrawnCase
 from pcqr.audit.exact.events import in_full
 from pcqr.audit.exact.sums import Shown, SumCase
 from pcqr.audit.exact.verify import Case
-from pcqr.data.records.directions import Directions
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Predicate
-from pcqr.data.records.vectors import ColumnVectors, PredicateVectors
+from pcqr.data.records.vectors import ColumnVectors, Directions, PredicateVectors
 from pcqr.hypotheses.trees import DecisionTree, DecisionTrees
 from pcqr.privacy.accounting import ConcentratedEvent
 from pcqr.privacy.composition import Branch, Context, Sequence, Stage, account, parts_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pcqr.data.records.parted.cluster import Cluster, ClusterLost
 from pcqr.data.records.parted.engine import Arrays, Engine, Spool
 from pcqr.data.records.parted.parquet import ParquetParts, Part, Reading, read_part
-from pcqr.data.records.parted.source import Parted
-from pcqr.data.records.parted.table import ParquetTable
+from pcqr.data.records.parted.source import ParquetTable, Parted
 
 __all__ = [
     "Arrays",

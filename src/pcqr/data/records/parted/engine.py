@@ -22,7 +22,7 @@ import pcqr
 from pcqr.compiled import at_most
 from pcqr.data.records.arrays import Labels, Points
 from pcqr.data.records.counting import Int32Array, IntArray
-from pcqr.data.records.encoded import Encoded
+from pcqr.data.records.in_memory import Encoded
 from pcqr.data.records.predicates import Node, Predicate
 from pcqr.data.records.source import Labelling, Positions
 from pcqr.data.schema import Column

@@ -1,28 +1,73 @@
-"""Some of the records of a parted source, which stay where they are."""
+"""Records in parts: every sum is added up over the parts, each where it lies (proofs/parted.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from pcqr.data.records.arrays import Labels, Points
 from pcqr.data.records.counting import MOST_RECORDS, ConjunctionCounts, IntArray
-from pcqr.data.records.encoded import Encoded
 from pcqr.data.records.feature_map import FeatureMap
-from pcqr.data.records.gradient_sums import GradientSums
-from pcqr.data.records.in_memory import InMemory
+from pcqr.data.records.gradient_sums import GradientSums, Weights, check_sums
+from pcqr.data.records.in_memory import Encoded, InMemory
 from pcqr.data.records.parted import engine as work
-from pcqr.data.records.parted.engine import Arrays, Engine, Handle, Integers, Layout, Share
-from pcqr.data.records.parted.gradients import PartedGradientSums
+from pcqr.data.records.parted.engine import Arrays, Engine, Handle, Integers, Layout, Share, Spool
 from pcqr.data.records.parted.parquet import ParquetParts, Reading, read_part
 from pcqr.data.records.predicates import Node, Predicate
 from pcqr.data.records.source import Labelling, Positions, Records
 from pcqr.data.schema import Column, Schema
+from pcqr.data.schema.labels import LabelColumn
 from pcqr.data.schema.raw import Floats, RawTable, Texts
 from pcqr.errors import DataError
 from pcqr.progress import tracked
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A linear classifier's sums over parts. The vectors of a part's records lie where the part lies (proofs/parted.md).
+
+
+class PartedGradientSums(GradientSums):
+    """`GradientSums` over all parts. Refers to secrets."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        handles: Sequence[Handle],
+        layout: Layout,
+        features: FeatureMap,
+        bound: int,
+        records: int,
+    ) -> None:
+        check_sums(bound, records)
+        self._engine, self._features, self._bound, self._classes = engine, features, bound, layout.labels
+        self._handles = engine.hold(gradient_state, handles, layout, features, bound)
+
+    def total(self, dense: Weights, cells: Weights) -> tuple[IntArray, IntArray]:
+        self._check(dense, cells)
+        shared = self._features, self._bound, self._classes, dense, cells
+        sums, by_cell = self._engine.summed(linear_total, self._handles, *shared)
+        return sums, by_cell
+
+
+def gradient_state(part: Arrays, layout: Layout, features: FeatureMap, bound: int) -> Arrays:
+    """What `GradientSums` keeps of the records of a part."""
+    return layout.records(part).gradient_sums(features, bound).arrays()
+
+
+def linear_total(
+    state: Arrays, features: FeatureMap, bound: int, classes: int, dense: Weights, cells: Weights
+) -> tuple[IntArray, IntArray]:
+    """The sum of the vectors of a part's records at these weights."""
+    return GradientSums.restored(state, features, bound, classes).total(dense, cells)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Some of the records of a parted source, which stay where they are.
+
 
 T = TypeVar("T")
 
@@ -87,10 +132,6 @@ class Selected(Records):
     def _cut(self, rows: int) -> Iterator[Positions]:
         for start in range(0, self.size, rows):
             yield self._positions[start : start + rows]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Records in parts: every sum is added up over the parts, each where it lies (proofs/parted.md).
 
 
 class Parted(Records):
@@ -333,3 +374,80 @@ class RawParted(RawTable):
 
     def check(self) -> None:
         """Do nothing: every cell was read when the records were made."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A private table in Parquet files, for `fit`.
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """A private table that need not fit into memory: `fit(ParquetTable(…))`, without `y`.
+
+    It is read part by part, each cell once, and kept in compact form by an engine; the release is the same, to the
+    last bit, as that of the same table in memory (docs/scaling.md).
+
+    Parameters
+    ----------
+    path : str or Path
+        A `.parquet` file, or a folder: all such files in it and in the folders within it, in the order of their paths.
+        Needs the extra `data`.
+    label : str
+        The column of the labels. Their names are the estimator's `classes`, or 0 and 1.
+    schema : Schema or None, default None
+        The declared columns. None: the `schema` of `fit`, or one made of its public rows. `PrivateClassifier` needs
+        neither: the types of the files tell the kinds of the columns, and it buys the rest.
+    drop : sequence of str, default ()
+        Columns to leave out.
+    engine : Engine or None, default None
+        Who keeps the parts. None: `Spool()`, scratch files on this machine. `pcqr.data.records.Cluster(…)`: workers of
+        a Dask cluster.
+
+    Raises
+    ------
+    ParameterError
+        When there is no such file or folder.
+    DataError
+        When a file is no Parquet file, the files have different columns, or there is no row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from pcqr import PrivateClassifier, Schema
+    >>> from pcqr.datasets import write_table
+    >>> from pcqr.data.records import ParquetTable
+    >>> from pcqr.data.schema import Column
+    >>> rng = np.random.default_rng(0)
+    >>> ages = rng.integers(18, 90, 2_000)
+    >>> classifier = PrivateClassifier(epsilon=1.0, method="tree", entropy=0)  # seeded: NOT PRIVATE
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for part in range(2):
+    ...         rows = ages[part::2]
+    ...         write_table(f"{folder}/{part}.parquet", {"age": rows, "ill": (rows > 60).astype(int)})
+    ...     table = ParquetTable(folder, label="ill", schema=Schema((Column("age", bounds=(18, 90)),)))
+    ...     classifier = classifier.fit(table)
+    >>> classifier.predict({"age": [20, 85]})
+    array([0, 1])
+    """
+
+    path: str | Path
+    label: str
+    schema: Schema | None = None
+    drop: Sequence[str] = ()
+    engine: Engine | None = field(default=None, repr=False)
+
+    @cached_property
+    def parts(self) -> ParquetParts:
+        """What the footers of the files say."""
+        return ParquetParts.of(self.path)
+
+    def read(self, schema: Schema, names: Sequence[Any] | None, texts: Sequence[str] = ()) -> Parted:
+        """Return the records, with labels of these names (None: 0 and 1). Checks every cell.
+
+        Keeps the texts of the columns `texts`, too (`Parted.read_by`).
+        """
+        label = LabelColumn(self.label, None if names is None else tuple(names))
+        engine = Spool() if self.engine is None else self.engine
+        reading = Reading(str(self.path), schema.columns, label, tuple(texts))
+        return Parted.read(engine, self.parts, reading, self.drop)
