@@ -164,7 +164,8 @@ def inference(tracer: Tracer) -> Walk:
     from support.asgi import HOST, asked, scope
 
     tensor = {"name": "x", "shape": [1, 2], "datatype": "FP64", "data": [0.9, 0.5]}
-    headers = (HOST, (b"content-type", b"application/json"))
+    body = json.dumps({"inputs": [tensor]}).encode()
+    headers = (HOST, (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)))
     of = scope("POST", "/v2/models/ages/infer", headers)
     with tempfile.TemporaryDirectory() as name, tracer.watching():
         folder = Path(name)
@@ -172,7 +173,7 @@ def inference(tracer: Tracer) -> Walk:
         app = make_app(ServerState(Settings(), service))
 
         def ask() -> None:
-            reply = asyncio.run(asked(app, of, [json.dumps({"inputs": [tensor]}).encode()]))
+            reply = asyncio.run(asked(app, of, [body]))
             assert reply is not None
             assert reply.status == 200, reply.body
 
