@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -225,7 +226,9 @@ def size() -> Size:
 
 def first_and_again(name: str) -> list[list[int]]:
     """Return the figures of a walk in a new process: of the first run, and of a second one with warm caches."""
-    told = subprocess.run([sys.executable, "-m", "support.walks", name], capture_output=True, check=True, text=True)  # noqa: S603
+    env = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "tests"), str(ROOT / "src")))}
+    command = [sys.executable, "-m", "support.walks", name]
+    told = subprocess.run(command, capture_output=True, check=True, text=True, env=env)  # noqa: S603
     found: list[list[int]] = json.loads(told.stdout)
     return found
 
