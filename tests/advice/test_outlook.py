@@ -128,9 +128,8 @@ def test_public_points_are_not_used_by_the_proofs_of_votes() -> None:
         replace(LINE, epsilon=1_000.0, records=1_000),
         replace(LINE, epsilon=1.0, records=10**6, queries=10**9),
         replace(LINE, records=10_000, queries=20, beta=0.999, delta=0.5),
-        replace(LINE, alpha=1e-6),
     ],
-    ids=["n = 1", "ε = 1000", "m = 10⁹", "β = .999, δ = .5", "α = 10⁻⁶"],
+    ids=["n = 1", "ε = 1000", "m = 10⁹", "β = .999, δ = .5"],
 )
 def test_absurd_numbers_are_answered(question: Question) -> None:
     found = look(question)

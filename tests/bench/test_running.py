@@ -141,7 +141,7 @@ def test_with_nothing_public_methods_get_cells_as_they_are(bench: Bench) -> None
     assert task.predicates == ()
 
 
-@pytest.mark.parametrize("name", ["auto", "tree", "majority"])
+@pytest.mark.parametrize("name", ["tree", "majority"])
 def test_with_nothing_public_ours_run_and_what_is_not_private(name: str, bench: Bench) -> None:
     bench.put(UNKNOWN)
     found = run(bench, name, table=UNKNOWN)

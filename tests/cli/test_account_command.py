@@ -137,13 +137,6 @@ def test_what_does_not_fit_is_refused_with_what_is_left(files: Path) -> None:
     assert not (files / "b").exists()
 
 
-def test_a_mistyped_column_costs_nothing(files: Path) -> None:
-    created()
-    assert publish(files, "--epsilon", 1, "--account", "hospital", label="yy").exit_code == 2
-    assert answer(files, "--account", "hospital", "--drop", "zz").exit_code == 2
-    assert charges() == []
-
-
 def test_an_infeasible_run_costs_nothing(files: Path) -> None:
     created()
     assert answer(files, "--account", "hospital", epsilon=0.001).exit_code == 2
@@ -244,12 +237,6 @@ def test_an_account_whose_anchor_is_lost_says_so_wherever_it_is_shown(home: Path
     assert not described["confirmed"]
     assert "(NO ANCHOR)" in said(run("account", "list"))
     assert "anchor of hospital is missing" in said(run("account", "show", "hospital"))
-
-
-def test_help_says_what_each_is_for() -> None:
-    words = said(run("account", "--help"))
-    assert all(name in words for name in ("create", "show", "list", "adopt"))
-    assert "One table, one account" in said(run("account", "create", "--help"))
 
 
 def test_an_older_account_is_written_off_and_says_so_for_ever(home: Path) -> None:

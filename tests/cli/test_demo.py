@@ -10,12 +10,21 @@ import pytest
 from typer.testing import CliRunner
 
 from pcqr.cli import demo
+from pcqr.cli.console import progress
 from pcqr.cli.main import app
+from pcqr.datasets import load_adult
+
+
+@pytest.fixture(scope="module")
+def made() -> demo.Comparison:
+    with progress(hidden=True) as bar:
+        return demo.Comparison.make(load_adult(), demo.Sizes(records=6_000, queries=40, voted=20), bar)
 
 
 @pytest.fixture(autouse=True)
-def few_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+def made_once(made: demo.Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "FAST", demo.Sizes(records=6_000, queries=40, voted=20))
+    monkeypatch.setattr(demo.Comparison, "make", lambda *_: made)
 
 
 def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:

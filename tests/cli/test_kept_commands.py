@@ -501,7 +501,7 @@ def test_status_and_fit_say_where_the_anchor_is_and_warn_where_it_would_be_resto
     assert described["ledger"]["anchor_apart"]
 
 
-@pytest.mark.parametrize("command", ["status", "ask", "serve", "account"])
+@pytest.mark.parametrize("command", ["ask", "account"])
 def test_a_wrong_password_of_a_database_is_called_that_and_not_shown(
     command: str, files: Path, postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -511,7 +511,6 @@ def test_a_wrong_password_of_a_database_is_called_that_and_not_shown(
     address = postgres_server.address("public").replace(f"{postgres.OWNER}@", f"{postgres.GUARDED}@") + "&ledger=x"
     release, anchor = files / "release", ("--anchor", files / "anchor")
     words: dict[str, tuple[object, ...]] = {
-        "status": ("status", release, *anchor, "--ledger", address),
         "ask": (
             "ask",
             release,
@@ -523,7 +522,6 @@ def test_a_wrong_password_of_a_database_is_called_that_and_not_shown(
             "--ledger",
             address,
         ),
-        "serve": ("serve", f"ages={release}", "--ledger", f"ages={address}", "--port", 0),
         "account": ("account", "show", address),
     }
     result = call(*words[command])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -188,16 +186,6 @@ def test_bounds_are_rounded_upwards(value: float, shown: str) -> None:
 @pytest.mark.parametrize(("share", "shown"), [(0.0, "0 %"), (1e-9, "< 0.001 %"), (0.0123, "1.2 %"), (0.9999, "100 %")])
 def test_shares_are_shown_as_percentages(share: float, shown: str) -> None:
     assert _percent(share) == shown
-
-
-def test_help_does_not_wait_for_the_numerical_libraries() -> None:
-    code = (
-        "import sys; from typer.testing import CliRunner; from pcqr.cli.main import app;"
-        "assert CliRunner().invoke(app, ['plan', '--help']).exit_code == 0;"
-        "print(sorted({'numpy', 'scipy', 'sklearn', 'numba', 'opendp', 'matplotlib'} & set(sys.modules)))"
-    )
-    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
-    assert result.stdout.strip() == "[]"
 
 
 def test_a_picture_replaces_no_file_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

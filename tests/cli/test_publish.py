@@ -19,17 +19,18 @@ def files(tmp_path: Path) -> Files:
     return files
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_files_in_a_model_out(tmp_path: Path, suffix: str) -> None:
+def test_files_in_a_model_out(tmp_path: Path) -> None:
     files = Files(tmp_path)
-    files.write(suffix)
-    result = files.publish(suffix=suffix)
+    files.write(".parquet")
+    result = files.publish(suffix=".parquet")
     assert result.exit_code == 0, result.output
     assert {path.name for path in (tmp_path / "model").iterdir()} == {
         *("model.json", "rules.txt", "card.md", "picture.svg", "model.onnx"),
         *("importance.txt", "importance.svg"),
     }
-    assert files.accuracy(suffix) > 0.9
+    assert files.accuracy(".parquet") > 0.9
+    assert PUBLIC_POINTS in files.model().guarantee.assumptions
+    assert PUBLIC_POINTS in (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
     origin = files.model().provenance
     assert origin.records == RECORDS
     assert origin.public_rows == PUBLIC
@@ -45,6 +46,7 @@ def test_a_schema_alone(files: Files) -> None:
     assert files.accuracy() > 0.85
     assert files.model().provenance.public_rows == 0
     assert "the schema alone" in result.stdout
+    assert PUBLIC_POINTS not in files.model().guarantee.assumptions
 
 
 def test_public_rows_with_a_schema(files: Files) -> None:
@@ -60,9 +62,10 @@ def test_the_summary_speaks_of_guarantee_class_rules_and_files(files: Files) -> 
         assert part in said
 
 
-def test_json_holds_the_same_for_machines(files: Files) -> None:
-    summary = json.loads(files.publish("--json").stdout)
-    assert summary["guarantee"]["is_private"] is False
+def test_json_holds_the_same_for_machines_and_without_a_seed_the_model_is_private(files: Files) -> None:
+    summary = json.loads(files.bare("--public", files.path("public.csv"), "--depth", "2", "--json").stdout)
+    assert summary["guarantee"]["is_private"] is True
+    assert "NOT PRIVATE" not in (files.directory / "model" / "card.md").read_text(encoding="utf-8")
     assert summary["guarantee"]["epsilon"] <= 2
     assert summary["guarantee"]["delta"] == 0
     assert summary["records"] == RECORDS
@@ -71,13 +74,6 @@ def test_json_holds_the_same_for_machines(files: Files) -> None:
     assert summary["classes"] == [0, 1]
     assert summary["rules"] == files.model().rules()
     assert "model.json" in summary["files"]
-
-
-def test_without_a_seed_the_model_is_private(files: Files) -> None:
-    result = files.bare("--public", files.path("public.csv"), "--json")
-    assert result.exit_code == 0, result.output
-    assert files.model().guarantee.is_private
-    assert "NOT PRIVATE" not in (files.directory / "model" / "card.md").read_text(encoding="utf-8")
 
 
 def test_declared_labels_are_not_read_off_the_records(files: Files) -> None:
@@ -93,22 +89,6 @@ def test_0_and_1_are_the_label_names_that_need_no_declaration(files: Files) -> N
     assert files.publish().exit_code == 0
     assert files.model().classes == (0, 1)
     assert not any("label" in assumption for assumption in files.model().guarantee.assumptions)
-
-
-def test_public_rows_are_among_what_is_treated_as_public(files: Files) -> None:
-    assert files.publish().exit_code == 0
-    assert PUBLIC_POINTS in files.model().guarantee.assumptions
-    assert PUBLIC_POINTS in (files.directory / "model" / "card.md").read_text(encoding="utf-8")
-
-
-def test_without_public_rows_none_are_assumed(files: Files) -> None:
-    assert files.bare("--schema", files.path("schema.toml"), "--seed", "1").exit_code == 0
-    assert PUBLIC_POINTS not in files.model().guarantee.assumptions
-
-
-def test_columns_can_be_dropped(files: Files) -> None:
-    assert files.publish("--drop", "colour").exit_code == 0
-    assert files.model().schema.names == ("x",)
 
 
 def test_an_undeclared_category_among_the_records_does_not_stop_a_schema_of_public_rows(files: Files) -> None:

@@ -36,24 +36,16 @@ class Case:
     classes: tuple[str, ...] = WORDS[:2]
 
 
-MANY = "\n".join(f'[[columns]]\nname = "c{place}"\nbounds = [-3, 3]' for place in range(101))
-
 DELTA = ("--delta", "1e-5")
 CASES = {
     "a tree by default": Case("mixed", 600, 1.0, (), {"method": "tree"}),
     "a tree of a depth": Case("mixed", 600, 1.0, ("--depth", "2"), {"method": "tree", "trees": DecisionTrees(depth=2)}),
     "a tree by a schema": Case("mixed", 600, 4.0, (), {"method": "tree"}, False, SCHEMA),
-    "auto": Case("mixed", 1_000, 4.0, DELTA),
     "auto, three labels": Case("mixed", 1_000, 4.0, DELTA, classes=WORDS),
-    "a linear classifier with predicates": Case(
-        "mixed", 1_000, 4.0, (*DELTA, "--method", "linear"), {"method": "linear"}
-    ),
-    "pilots": Case("mixed", 1_000, 40.0, (*DELTA, "--method", "linear"), {"method": "linear"}, classes=WORDS),
     "pilots by a schema": Case(
         "mixed", 1_000, 40.0, (*DELTA, "--method", "linear"), {"method": "linear"}, False, SCHEMA
     ),
     "dense features": Case("numbers", 400, 4.0, DELTA, classes=WORDS),
-    "dense by a schema": Case("numbers", 400, 4.0, DELTA, {}, False, MANY),
     "dense though few": Case("mixed", 400, 4.0, (*DELTA, "--features", "dense"), {"features": "dense"}),
     "predicates though many": Case(
         "numbers",

@@ -245,7 +245,6 @@ def test_what_is_told_is_what_is_done(home: Path) -> None:
     ("options", "message"),
     [
         (("--label", "z"), "--label must be the name of one of the 3 columns"),
-        (("--labels", "a"), "--labels must be 2 to 127 different names"),
         (("--features", "dense", "--depth", "2"), "--features must be 'auto' or 'predicates' for trees"),
         (("--epsilon", "0"), "--epsilon must be"),
         (("--epsilon", "1e300"), "--epsilon must be at most 2**52 / n = 4.5e+12 for 1,000 records"),

@@ -25,7 +25,7 @@ def no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     forbid_draws(monkeypatch)
 
 
-@pytest.mark.parametrize("labels", [("no", "yes"), (17, 44), (0, 2), ("", 1)])
+@pytest.mark.parametrize("labels", [(17, 44), ("", 1)])
 @pytest.mark.usefixtures("no_draw")
 def test_labels_are_declared_or_are_0_and_1(files: Files, labels: tuple[Any, Any]) -> None:
     """Names read off the private rows, such as ages, would be published and paid for by nobody."""

@@ -33,7 +33,7 @@ def test_a_place_that_cannot_be_written_to(files: Files, is_file: bool) -> None:
     assert "--out must be a directory that can be written to" in result.stderr
 
 
-@pytest.mark.parametrize("name", ["model.json", "rules.txt", "card.md", "picture.svg", "model.onnx", "importance.txt"])
+@pytest.mark.parametrize("name", ["model.json", "importance.txt"])
 @pytest.mark.usefixtures("no_draw")
 def test_a_directory_in_the_place_of_a_file(files: Files, name: str) -> None:
     (files.directory / "model" / name).mkdir(parents=True)

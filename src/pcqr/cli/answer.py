@@ -33,7 +33,7 @@ from pcqr.datasets.tables import check_suffix
 from pcqr.durable.account import Account
 from pcqr.errors import BudgetExhausted, ParameterError
 from pcqr.releases.base.answering import Release, first_batch_cost
-from pcqr.releases.protocol.answers import Usage, counted
+from pcqr.releases.protocol.answers import counted
 from pcqr.releases.words import guarantee_facts, plan_facts, plan_lines, promise
 
 COMMAND = "pcqr answer"
@@ -81,7 +81,7 @@ def run(job: Answer) -> None:
         refusing_weak(job, job.epsilon),
     ):
         answers.charged = lambda: charged_words(release, account, str(price))
-        inputs = read_inputs(job, most_labels=most_labels(job), queries=job.queries, categories=job.categories)
+        inputs = read_inputs(job, most_labels=most_labels(job))
         points = inputs.shown.queries
         if job.publishes:  # its classifier is made of them
             check_public(points, inputs.source, option="--queries", path=job.queries, assume_public=job.assume_public)
@@ -135,7 +135,7 @@ def show_plan(job: Answer) -> None:
     columns, records = public_size(job)
     names = label_names(job.labels, most=most_labels(job)) or (0, 1)
     check_label(columns, job.label)
-    shown = read_shown(job, columns, queries=job.queries, categories=job.categories)
+    shown = read_shown(job, columns)
     points = shown.queries
     nothing = dict.fromkeys(columns, ())
     shown.schema.encode(nothing, drop=job.not_features, name=str(job.private))  # its columns, no record
@@ -208,17 +208,10 @@ def _summarise(done: Done, *, as_json: bool) -> None:
         fields["model"] = f"{done.model_folder}. It labels any number of rows at no cost: {use}"
     Console().print(field_table(fields | {"answers": str(done.out), "account": account_line(done.account)}))
     if done.halted is not None:
+        first = release.plan_.remaining
+        had = f"{first.queries or 0:,}" if first.unstable is None else f"{first.unstable:,} unstable"
         complain(
-            f"the release was exhausted after {_all_that(release.plan_.remaining)}: "
+            f"the release was exhausted after its {had} answers: "
             f"{counts['unanswered']:,} of {asked:,} queries are unanswered. The answers given before are "
             f"in {done.out}. A larger ε, more records, or --algorithm universal answers more."
         )
-
-
-def _all_that(remaining: Usage) -> str:
-    """What a release had to give before it halts, from what its plan says is left at first."""
-    return (
-        f"its {remaining.queries or 0:,} answers"
-        if remaining.unstable is None
-        else f"its {remaining.unstable:,} unstable answers"
-    )

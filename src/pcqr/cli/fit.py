@@ -29,8 +29,6 @@ from pcqr.cli.console import (
 )
 from pcqr.cli.inputs import (
     Inputs,
-    Points,
-    Shown,
     check_label,
     declared_types,
     label_names,
@@ -40,7 +38,7 @@ from pcqr.cli.inputs import (
     read_shown,
 )
 from pcqr.cli.jobs import Fit
-from pcqr.cli.publish import check_kinds, is_bare, public_rows, read_and_plan, schema_for, show_plan
+from pcqr.cli.publish import check_kinds, public_rows, read_and_plan, schema_for, show_plan
 from pcqr.cli.releases import Price, found_again, made_release, most_labels
 from pcqr.durable.account import Account
 from pcqr.durable.directory import dry_run_release
@@ -115,7 +113,7 @@ def _check_options(job: Fit) -> None:
             )
         if job.cautious:
             raise ParameterError("--cautious", "left out without --class and --algorithm: there are no votes", True)
-        if job.categories and is_bare(job):
+        if job.categories and job.is_bare:
             raise ParameterError("--categories", "left out: --types says which columns are text", job.categories)
         check_kinds(job)
         return
@@ -131,7 +129,7 @@ def _check_options(job: Fit) -> None:
 
 def _read(job: Fit, bar: Progress) -> Inputs:
     if not job.is_at_once:
-        return read_inputs(job, most_labels=most_labels(job), categories=job.categories)
+        return read_inputs(job, most_labels=most_labels(job))
     return read_and_plan(job, partial(_publishing, job), bar)
 
 
@@ -157,7 +155,12 @@ def _fit(job: Fit, release: Release[Any], inputs: Inputs) -> None:
         with naming_labels(job.label, label_names(job.labels, most=MOST_LABELS)):
             release.fit(inputs.table, inputs.y, public=public, schema=schema, groups=inputs.groups)
         return
-    release.fit(inputs.table, inputs.y, public=AssumePublic(_public(job, shown)), groups=inputs.groups)
+    release.fit(
+        inputs.table,
+        inputs.y,
+        public=AssumePublic(shown.public if job.family.needs_public else None),
+        groups=inputs.groups,
+    )
 
 
 def _keep(job: Fit, release: Release[Any], inputs: Inputs) -> None:
@@ -189,19 +192,16 @@ def _summarise(job: Fit, release: Any, ledger: Ledger, records: int, account: Ac
     warn_if_together(ledger.anchor_path, is_apart=ledger.is_apart)
 
 
-def _public(job: Fit, shown: Shown) -> Points | None:
-    return shown.public if job.family.needs_public else None
-
-
 def _show_plan(job: Fit, account: Account | None) -> None:
     """What `run` would make, and what can be expected of it. Of the private file: column names and n."""
     columns, records = public_size(job)
     names = label_names(job.labels, most=most_labels(job)) or (0, 1)
     check_label(columns, job.label)
-    shown = read_shown(job, columns, categories=job.categories)
+    shown = read_shown(job, columns)
     shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
     release = made_release(job, shown, _planned(job), names)
-    plan = release.plan(records, len(shown.schema.features), _public(job, shown), user_level=job.groups is not None)
+    public = shown.public if job.family.needs_public else None
+    plan = release.plan(records, len(shown.schema.features), public, user_level=job.groups is not None)
     plan = replace(plan, guarantee=plan.guarantee.drawn_with(private_entropy=job.seed is None))
     lines = plan_lines(plan) | {"expected": _expected(plan)}
     facts = {"plan": plan_facts(plan), "expected_answers": plan.expected_answers}

@@ -89,43 +89,39 @@ class Inputs:
         return None if self.places is None else np.array(self.names)[self.places]
 
 
-def read_inputs(
-    job: OnPrivateFiles,
-    *,
-    most_labels: int,
-    queries: Path | None = None,
-    categories: Sequence[str] = (),
-    weight_column: str | None = None,
-) -> Inputs:
+def read_inputs(job: OnPrivateFiles, *, most_labels: int) -> Inputs:
     """All that the job names, or a refusal. Nothing about a column is read off the private records."""
-    declared = label_names(job.labels, most=most_labels)
+    names = label_names(job.labels, most=most_labels)
     parts = in_parts(job)
     if parts is None:
-        private = read(job.private, "--private")
-        if weight_column is not None:
-            check_weight_column(private, job, weight_column)
-        shown = read_shown(job, private, queries=queries, categories=categories)
+        private = _private(job)
+        shown = read_shown(job, private)
         check_origin(job, shown.origin, len(next(iter(private.values()))), [private])
-        places = labels_of(private, job.label, declared)
+        places = labels_of(private, job.label, names)
         table = shown.schema.compact(private, drop=job.not_features, name=str(job.private))
-        weights = weights_of(private, weight_column)
-        inputs = Inputs(table, places, declared or (0, 1), shown, units_of(private, job), weights)
+        inputs = Inputs(table, places, names or (0, 1), shown, units_of(private, job), weights_of(private, job))
     else:
-        shown = read_shown(job, parts.columns, queries=queries, categories=categories)
+        shown = read_shown(job, parts.columns)
         if shown.origin is not None:
             check_origin(job, shown.origin, parts.rows, parts.tables(shown.origin.columns))
-        inputs = Inputs(_in_parts(job, parts, shown.schema, declared), None, declared or (0, 1), shown)
+        inputs = Inputs(_in_parts(job, parts, shown.schema, names), None, names or (0, 1), shown)
     if job.public is not None and shown.public is not None:
         check_public(shown.public, inputs.source, option="--public", path=job.public, assume_public=job.assume_public)
     return inputs
 
 
-def kinds_of(job: OnPrivateFiles, types: Sequence[str]) -> tuple[tuple[RawColumn, ...], tuple[str, ...], int]:
+def _private(job: OnPrivateFiles) -> Columns:
+    private = read(job.private, "--private")
+    check_weight_column(private, job)
+    return private
+
+
+def kinds_of(job: OnPrivateFiles) -> tuple[tuple[RawColumn, ...], tuple[str, ...], int]:
     """Return the columns of the private file by their kinds, what is assumed public of these, and n.
 
     Of a CSV file the names are looked at, of Parquet files the footers.
     """
-    declared = declared_types(types)
+    declared = declared_types(job.types)
     if job.private.suffix.lower() == ".parquet" or job.private.is_dir():
         raw = RawParquet(ParquetParts.of(job.private), declared, job.not_features)
         return raw.columns, raw.assumptions, raw.size
@@ -135,38 +131,29 @@ def kinds_of(job: OnPrivateFiles, types: Sequence[str]) -> tuple[tuple[RawColumn
     return *raw_columns(kept, declared, str(job.private)), records
 
 
-def read_by_kinds(
-    job: OnPrivateFiles, types: Sequence[str], *, most_labels: int, weight_column: str | None = None
-) -> Inputs:
+def read_by_kinds(job: OnPrivateFiles, *, most_labels: int) -> Inputs:
     """Return all that the job names, where nothing is public but columns and kinds."""
     names = label_names(job.labels, most=most_labels)
     if (parts := in_parts(job)) is not None:
-        shown = shown_by_kinds(job, types, parts.columns)
-        return Inputs(table_in_parts(job, parts), None, names or (0, 1), shown)
-    private = read(job.private, "--private")
-    check_drop(job.drop, private)
-    if weight_column is not None:
-        check_weight_column(private, job, weight_column)
+        return Inputs(table_in_parts(job, parts), None, names or (0, 1), shown_by_kinds(job, parts.columns))
+    private = _private(job)
+    shown = shown_by_kinds(job, private)
     places = labels_of(private, job.label, names)
-    columns, assumptions, _ = kinds_of(job, types)
+    columns, assumptions, _ = kinds_of(job)
     table = RawInMemory(private, {each.name: each.kind for each in columns}, job.not_features, str(job.private))
     table.assumptions = assumptions
-    shown = Shown(schema_of_kinds(columns), None, np.empty((0, 0)))
-    weights = weights_of(private, weight_column)
-    return Inputs(table, places, names or (0, 1), shown, units_of(private, job), weights)
+    return Inputs(table, places, names or (0, 1), shown, units_of(private, job), weights_of(private, job))
 
 
-def shown_by_kinds(job: OnPrivateFiles, types: Sequence[str], private: Collection[str]) -> Shown:
+def shown_by_kinds(job: OnPrivateFiles, private: Collection[str]) -> Shown:
     """Return what is public where only the names of the columns, `private`, and their kinds are."""
     check_drop(job.drop, private)
-    return Shown(schema_of_kinds(kinds_of(job, types)[0]), None, np.empty((0, 0)))
+    return Shown(schema_of_kinds(kinds_of(job)[0]), None, np.empty((0, 0)))
 
 
-def read_shown(
-    job: OnPrivateFiles, private: Collection[str], *, queries: Path | None = None, categories: Sequence[str] = ()
-) -> Shown:
+def read_shown(job: OnPrivateFiles, private: Collection[str]) -> Shown:
     """The public files of the job; of the private one only the names of its columns, `private`, are looked at."""
-    asked = None if queries is None else read(queries, "--queries")
+    asked = None if job.queries is None else read(job.queries, "--queries")
     public = None if job.public is None else read(job.public, "--public")
     if job.public is not None and job.private.samefile(job.public):
         raise ParameterError("--public", "rows that are public, not the private records", str(job.public))
@@ -176,8 +163,8 @@ def read_shown(
         schema = Schema.from_public(public, drop=job.not_features)
     else:
         told: Columns = dict.fromkeys(private, ()) if asked is None else asked  # of the private file, the names alone
-        schema = _numbers(told, job.not_features, str(job.private if asked is None else queries))
-    schema = _with_categories(schema, categories)
+        schema = _numbers(told, job.not_features, str(job.private if asked is None else job.queries))
+    schema = _with_categories(schema, job.categories)
     check_drop(job.drop, private, asked or (), public or (), schema.names)
     schema = schema.without(*(name for name in schema.names if name in job.not_features))
     warn_of_near_unique(schema)
@@ -186,7 +173,7 @@ def read_shown(
     def compact(table: Columns, path: Path | None) -> CompactTable:
         return schema.compact(table, drop=job.not_features, name=str(path))
 
-    points = np.empty((0, len(schema.features))) if asked is None else compact(asked, queries).encoded()
+    points = np.empty((0, len(schema.features))) if asked is None else compact(asked, job.queries).encoded()
     return Shown(schema, None if public is None else compact(public, job.public), points, origin)
 
 
@@ -311,8 +298,9 @@ def unit_ids(private: Columns, name: str) -> NDArray[np.int64]:
         raise DataError(f"person column {name!r}", "the id of a person in every row", error.received) from None
 
 
-def weights_of(private: Columns, name: str | None) -> Any:
+def weights_of(private: Columns, job: OnPrivateFiles) -> Any:
     """The cells of the column that says what each row counts, judged; None where nobody asked."""
+    name = job.weight_column
     if name is None:
         return None
     try:
@@ -323,7 +311,10 @@ def weights_of(private: Columns, name: str | None) -> Any:
     return private[name]
 
 
-def check_weight_column(columns: Collection[str], job: Spending, name: str) -> None:
+def check_weight_column(columns: Collection[str], job: OnPrivateFiles) -> None:
+    name = job.weight_column
+    if name is None:
+        return
     if name not in columns:
         raise ParameterError("--weight-column", f"one of the {len(columns)} columns in the first line", name)
     if name in (job.label, job.groups, *job.drop):

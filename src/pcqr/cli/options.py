@@ -184,8 +184,17 @@ class Spending(Charging):
         return (self.private,)
 
 
+class _Reading:
+    """What only some commands ask about their files; a field of the same name says so."""
+
+    queries: Path | None = None
+    types: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    weight_column: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
-class OnPrivateFiles(Spending):
+class OnPrivateFiles(_Reading, Spending):
     """What commands are asked that learn from private records."""
 
     public: Annotated[
@@ -222,9 +231,11 @@ class Learning(OnPrivateFiles):
     """What commands are asked that publish a classifier of a table at once."""
 
     epsilon: float
-    types: list[str]
-    categories: Sequence[str] = ()
-    weight_column: str | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Is nothing public but columns and their kinds?"""
+        return self.public is None and self.schema is None
 
 
 @dataclass(frozen=True, kw_only=True)

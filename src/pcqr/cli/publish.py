@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -124,7 +124,7 @@ def run(job: Publish) -> None:
                     )
                     try:
                         shown = inputs.shown
-                        groups = _groups(job, inputs)
+                        groups = None if inputs.groups is None else Groups(inputs.groups, job.group_rows)
                         with naming_labels(job.label, label_names(job.labels, most=MOST_LABELS)):
                             made.learner.fit(
                                 inputs.table,
@@ -179,7 +179,7 @@ def _own_directory(job: Publish) -> Iterator[None]:
 
 def _method(job: Publish) -> Choice:
     """As asked. Without --method and --delta: one tree, which is pure; with --delta: as the public numbers suggest."""
-    is_tree = _is_sized(job) if is_bare(job) else job.delta is None
+    is_tree = _is_sized(job) if job.is_bare else job.delta is None
     method = job.method or ("tree" if is_tree else "auto")
     if method != "tree" and _is_sized(job):
         raise ParameterError("--method", "tree, where --depth or --operations is given", method)
@@ -226,10 +226,6 @@ def _class_weight(job: Publish, names: Sequence[Any]) -> ClassWeight:
     return found
 
 
-def _groups(job: Publish, inputs: Inputs) -> Groups | None:
-    return None if inputs.groups is None else Groups(inputs.groups, job.group_rows)
-
-
 def _depth(learner: PrivateClassifier) -> int | None:
     """The depth of the tree that was drawn; None for a linear classifier, with a tree beside it or not."""
     trees = learner.hypotheses_
@@ -244,12 +240,9 @@ def _check_out(job: Publish) -> None:
 
 
 def _price(job: Publish) -> str:
-    delta = (
-        ""
-        if _method(job) == "tree" and not is_bare(job)
-        else f" and δ = {DEFAULT_DELTA if job.delta is None else job.delta:.12g}"
-    )
-    return f"ε = {job.epsilon:.12g}{delta}"
+    if _method(job) == "tree" and not job.is_bare:
+        return f"ε = {job.epsilon:.12g}"
+    return f"ε = {job.epsilon:.12g} and δ = {DEFAULT_DELTA if job.delta is None else job.delta:.12g}"
 
 
 def _summarise(job: Publish, made: Made) -> None:
@@ -277,12 +270,13 @@ def _summarise(job: Publish, made: Made) -> None:
             }
         )
         return
+    rows = f"{origin.public_rows:,} public rows" if origin.public_rows else "the schema alone"
     fields = {"guarantee": promise(model.guarantee, records)}
     if job.class_weight is not None:
         fields["weights of labels"] = ", ".join(f"{label} {w:g}" for label, w in learner.class_weight_.items())
     fields |= {
         origin.making.lower(): origin.hypotheses,
-        "public inputs": "columns and their kinds" if is_bare(job) else _public_inputs(model),
+        "public inputs": "columns and their kinds" if job.is_bare else rows,
     }
     for line in assumed(model.guarantee.assumptions):
         title, _, assumption = line.partition(": ")
@@ -318,11 +312,6 @@ def _report_failure(job: Publish, cause: BaseException, made: Made) -> None:
         fail(f"{spent}, but it could not be described ({reason(cause)}) and is lost.", cause, as_json=job.as_json)
 
 
-def _public_inputs(model: PublishedModel) -> str:
-    rows = model.provenance.public_rows
-    return f"{rows:,} public rows" if rows else "the schema alone"
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Reading, planning and dry runs of what publishes a classifier at once.
 
@@ -331,14 +320,9 @@ Make = Callable[[Sequence[Any]], PrivateClassifier | UniversalRelease]
 """Return the estimator that a job asks for, for these label names."""
 
 
-def is_bare(job: Learning) -> bool:
-    """Is nothing public but columns and their kinds?"""
-    return job.public is None and job.schema is None
-
-
 def check_kinds(job: Learning) -> None:
     """Raise where --types is given although public rows or a schema give the kinds."""
-    if job.types and not is_bare(job):
+    if job.types and not job.is_bare:
         raise ParameterError("--types", "left out with --public or --schema, which give the kinds", job.types)
 
 
@@ -348,7 +332,7 @@ def read_and_plan(job: Learning, make: Make, bar: Progress) -> Inputs:
     if parts is not None:  # n is known before a record is read
         _announce(job, make, parts, bar)
     with stages(bar, "reading and encoding"):
-        inputs = _read(job)
+        inputs = (read_by_kinds if job.is_bare else read_inputs)(job, most_labels=MOST_LABELS)
     if parts is None:
         with stages(bar, "planning"):
             planned = _dry_run(job, make, inputs.names, inputs.records, inputs.shown)
@@ -364,15 +348,15 @@ def public_rows(shown: Shown) -> AssumePublic | None:
 
 def schema_for(job: Learning, shown: Shown) -> Schema | None:
     """Return the schema for `fit`. None where a share of the budget buys it."""
-    return None if is_bare(job) else shown.schema
+    return None if job.is_bare else shown.schema
 
 
 def _dry_run(job: Learning, make: Make, names: Sequence[Any], records: int, shown: Shown) -> DryRun:
     """Return what the run will do, tried out as far as public things go."""
     with naming(**{field.name: option_of(field.name) for field in fields(job)}):
         learner = make(names)
-        if is_bare(job):
-            learner.set_params(types={column.name: column.kind for column in kinds_of(job, job.types)[0]})
+        if job.is_bare:
+            learner.set_params(types={column.name: column.kind for column in kinds_of(job)[0]})
         weighed = {} if job.weight_column is None else {"weights": True}
         public, schema = public_rows(shown), schema_for(job, shown)
         found = learner.dry_run(records, public, schema, user_level=job.groups is not None, **weighed)
@@ -385,7 +369,7 @@ def _announce(job: Learning, make: Make, parts: ParquetParts, bar: Progress) -> 
     names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
     check_label(parts.columns, job.label)
     with stages(bar, "planning"):
-        shown = _shown(job, parts.columns)
+        shown = (shown_by_kinds if job.is_bare else read_shown)(job, parts.columns)
         found = _dry_run(job, make, names, parts.rows, shown)
     if not job.as_json:
         bar.console.print(announcement(found, parts.rows, _taken(job, parts, shown, names)), highlight=False)
@@ -397,10 +381,9 @@ def show_plan(job: Learning, make: Make, account: Account | None) -> None:
     columns, records = public_size(job) if parts is None else (parts.columns, parts.rows)
     names = label_names(job.labels, most=MOST_LABELS) or (0, 1)
     check_label(columns, job.label)
-    if job.weight_column is not None:
-        check_weight_column(columns, job, job.weight_column)
-    shown = _shown(job, columns)
-    if not is_bare(job):
+    check_weight_column(columns, job)
+    shown = (shown_by_kinds if job.is_bare else read_shown)(job, columns)
+    if not job.is_bare:
         shown.schema.encode(dict.fromkeys(columns, ()), drop=job.not_features, name=str(job.private))  # no record
     found = _dry_run(job, make, names, records, shown)
     plan = found.plan
@@ -413,23 +396,9 @@ def show_plan(job: Learning, make: Make, account: Account | None) -> None:
     end_dry_run(plan.guarantee, records, outlook, takes, facts, as_json=job.as_json)
 
 
-def _read(job: Learning) -> Inputs:
-    """Read by a schema or public rows, otherwise by the kinds of the columns."""
-    if is_bare(job):
-        return read_by_kinds(job, job.types, most_labels=MOST_LABELS, weight_column=job.weight_column)
-    return read_inputs(job, most_labels=MOST_LABELS, categories=job.categories, weight_column=job.weight_column)
-
-
-def _shown(job: Learning, columns: Collection[str]) -> Shown:
-    """Return what is public about a private file with these columns."""
-    if is_bare(job):
-        return shown_by_kinds(job, job.types, columns)
-    return read_shown(job, columns, categories=job.categories)
-
-
 def _taken(job: Learning, parts: ParquetParts, shown: Shown, names: Sequence[Any]) -> Parts:
     columns = shown.schema.columns
-    texts = tuple(column.name for column in columns if column.kind == "categorical") if is_bare(job) else ()
+    texts = tuple(column.name for column in columns if column.kind == "categorical") if job.is_bare else ()
     layout = Layout(columns, len(names), texts)
     record_bytes = layout.record_bytes + layout.bytes_read_again
     return Parts(parts.rows, max(parts.sizes), record_bytes, not (job.scheduler is None and job.workers is None))
