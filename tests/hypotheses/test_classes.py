@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -229,3 +230,13 @@ def test_a_member_that_transforms_in_place_harms_nothing() -> None:
 def test_values_that_are_no_plain_numbers_are_refused(X: object) -> None:
     with pytest.raises(DataError, match="a table of numbers"):
         Thresholds().check_points(X)  # type: ignore[arg-type]
+
+
+@EVERY
+def test_one_class_only_and_a_single_point(hypotheses: HypothesisClass, features: int) -> None:
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])[:, :features]
+    for count, label in product((1, 3), (0, 1)):
+        y = [label] * count
+        fewest = (hypotheses.enumerate(X[:count]) != label).sum(axis=1).min()
+        assert np.count_nonzero(hypotheses.learn(X[:count], y).predict(X[:count]) != label) == fewest
+        assert hypotheses.sample(X[:count], y, 1.0, entropy=2).predict(X[:count]).shape == (count,)

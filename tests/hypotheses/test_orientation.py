@@ -47,3 +47,9 @@ def test_counts_are_exact_where_rounding_turns_sides_round() -> None:
     left = [side(tail, head, where) > 0 for tail in tails]
     found = [count_left(np.array([[*tail, *head]]), np.array([where])).tolist() for tail in tails]
     assert found == [[int(one)] for one in left]
+
+
+def test_exchanging_the_ends_exchanges_the_sides() -> None:
+    where = np.array([(0.1 * i, 0.3 * i) for i in range(20)])
+    forward, backward = turns((0.1, 0.3), (0.7, 2.1), where), turns((0.7, 2.1), (0.1, 0.3), where)
+    np.testing.assert_array_equal(forward, -backward)

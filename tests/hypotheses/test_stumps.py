@@ -116,3 +116,29 @@ def test_cuts_that_are_none_are_refused(cuts: object) -> None:
     with pytest.raises(ParameterError) as caught:
         Stumps(cuts)  # type: ignore[arg-type]
     assert caught.value.name == "cuts"
+
+
+def test_the_learners_preferences() -> None:
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    assert Stumps().learn(X, [0, 0, 1, 1]) == Stump(0, 1.5, True, 2), "the lowest feature"
+    assert Stumps().learn(X, [1, 1, 0, 0]) == Stump(0, 1.5, False, 2)
+    assert Stumps().learn(X, [1, 0, 0, 1]) == Stump(0, 2.5, True, 2), "1[x > c] before its mirror"
+    assert Stumps().learn(X, [0, 1, 0, 0]) == Stump(0, math.inf, True, 2), "a constant before an equally good cut"
+    assert Stumps().learn(X, [1, 1, 1, 1]) == Stump(0, -math.inf, True, 2)
+    assert Stumps().learn([[0.0], [1.0]], [0, 1]).cut == 0.5
+    assert Stumps([0.1, 1.1, 1.2, 1.3, 1.4, 2.5]).learn(X, [0, 0, 1, 1]).cut == 1.2, "the middle of a tied run"
+    split = [[-0.5], [1.5], [1.5], [5.0]]
+    for labels in ([0, 0, 1, 1], [1, 1, 0, 0]):
+        cut = Stumps([0.0, 1.0, 2.0, 3.0, 4.0]).learn(split, labels).cut
+        assert cut == 2.0, "a run goes on past points whose labels cancel out"
+    assert Stumps([-1.0, 9.0]).learn(X, [0, 0, 1, 1]) == Stump(0, math.inf, True, 2), "0 before 1"
+    assert Stumps([1.5, 1.6, 3.5]).learn(X, [0, 0, 1, 1]).cut == 1.5
+
+
+def test_one_point_one_class_and_neighbouring_floats() -> None:
+    assert Stumps().learn([[3.0, 4.0]], [1]).predict([[0.0, 0.0]]).tolist() == [1]
+    assert Stumps().enumerate([[3.0]]).tolist() == [[1], [0], [0], [1]]
+    near = np.array([1.0, np.nextafter(1.0, 2.0)])
+    assert Stumps().learn(near, [0, 1]).predict(near).tolist() == [0, 1]
+    huge = np.array([-1.7e308, 1.7e308])
+    assert Stumps().learn(huge, [0, 1]).predict(huge).tolist() == [0, 1]

@@ -133,3 +133,10 @@ def test_cuts_of_many_records_are_near_their_quantiles() -> None:
     assert cuts == sorted(cuts)
     found = [float((values <= cut).mean()) for cut in cuts]
     assert found == pytest.approx([k / 8 for k in range(1, 8)], abs=0.02)
+
+
+@pytest.mark.parametrize("values", [[], [5.0] * 1_000, [0.0, -0.0] * 500])
+def test_every_column_has_as_many_cuts(values: list[float]) -> None:
+    drawn = halved(places(np.array(values)), 4, 0.5, SeededEntropy(1))
+    assert len(set(drawn)) == 15
+    assert all(LOW < at < HIGH for at in drawn)

@@ -40,3 +40,8 @@ def test_the_numerical_error_is_charged_twice() -> None:
 def test_bad_inverse_temperature(eta: float) -> None:
     with pytest.raises(ParameterError, match="inverse_temperature"):
         relabel_cost(eta, fixed=False)
+
+
+def test_a_class_made_of_public_points_costs_less() -> None:
+    stated = relabel_guarantee(Guarantee(1.0), Thresholds(), 100, 0.5, 1, public=20)
+    assert stated.epsilon == pytest.approx(2.0, rel=1e-9)

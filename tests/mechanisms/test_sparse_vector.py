@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -201,3 +202,27 @@ def test_bad_paper_parameters(name: str, value: float) -> None:
     good = {"threshold": 3, "scale": 2.0, "unstable": 2, "queries": 5, "slack": 1e-6}
     with pytest.raises(ParameterError, match=f"^{name} must be"):
         PaperSparseVector(**{**good, name: value})  # type: ignore[arg-type]
+
+
+def test_a_test_that_is_broken_off_keeps_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunningSparseVector(PAPER, SystemEntropy())
+    monkeypatch.setattr(sparse_vector, "discrete_laplace", Mock(side_effect=[KeyboardInterrupt, 0]))
+    with pytest.raises(KeyboardInterrupt):
+        run.is_stable(0)
+    assert run.is_stable(10**6)
+
+
+def test_the_papers_query_noise_has_twice_the_scale_and_must_fit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def watched(scale: float, _: object) -> int:
+        asked.append(scale)
+        return 0
+
+    monkeypatch.setattr(sparse_vector, "discrete_laplace", watched)
+    PAPER.query_noise(SystemEntropy())
+    PAPER.threshold_noise(SystemEntropy())
+    assert asked == [4.0, 2.0]
+    assert replace(PAPER, scale=2.0**49).scale == 2.0**49
+    with pytest.raises(ParameterError, match="scale"):
+        replace(PAPER, scale=2.0**49 * 1.01)

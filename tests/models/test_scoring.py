@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from pcqr.data.schema import Column
 from pcqr.errors import AccountExhausted
 from pcqr.hypotheses import Thresholds
 from pcqr.models import PrivateScore, PublishedModel
-from pcqr.models.scoring import Scoring
+from pcqr.models.scoring import Bins, Scoring
 from pcqr.privacy.unit import USER
 from pcqr.release import Account
 
@@ -213,3 +214,11 @@ def test_how_many_rows_there_are_is_in_no_output() -> None:
     score = exactly(X, Y, groups=np.arange(1_000) // 5)
     assert "1000" not in score.to_json()
     assert "1,000" not in f"{score!r}{score._repr_html_()}"
+
+
+def test_the_result_speaks_of_records_that_were_not_fitted_on() -> None:
+    score = private_score(MODEL, X, Y, 0.5, entropy=0)
+    assert "fitted on" in score.assumptions[0]
+    assert score.guarantee.assumptions == ()
+    assert replace(score, records=2_000).records == 2_000
+    assert Bins.of(MODEL, None).count == 2

@@ -411,3 +411,22 @@ def test_to_compose_noisy_sums_are_their_gaussians() -> None:
             for events in (event, Repeated(DiscreteGaussianEvent(200.0), 20))
         )
         assert together.epsilon == apart.epsilon
+
+
+def test_draws_alone_add_up() -> None:
+    stated = cost(Sequence((DRAW, OTHER, OTHER)))
+    assert stated.is_pure
+    assert stated.epsilon == pytest.approx(pure(DRAW) + 2 * pure(OTHER), rel=1e-9)
+    assert stated.epsilon >= pure(DRAW) + 2 * pure(OTHER)
+    assert cost(Branch((OTHER, DRAW))).epsilon == pure(DRAW)
+    mixed = Sequence((OTHER, Branch((DRAW, Sequence((OTHER, OTHER))))))
+    assert cost(mixed).epsilon == pytest.approx(pure(OTHER) + pure(DRAW), rel=1e-9)
+
+
+def test_every_option_pays_for_the_largest_part_of_each_kind() -> None:
+    """One option has the sums, another one the draws: whoever takes one of them is covered by both together."""
+    stage = Branch((Sequence((QUIET, OTHER)), Sequence((DRAW, DRAW)), LOUD))
+    shift = math.sqrt(LOUD.sums.squared_mu) * (1 + 1e-12)
+    most = max(QUIET.draws, LOUD.draws)
+    by_hand = fine_gaussian_epsilon(shift, DELTA, min(QUIET.scale, LOUD.scale), most, [2 * pure(DRAW)])
+    assert cost(stage).epsilon == pytest.approx(by_hand, rel=1e-9)

@@ -223,3 +223,21 @@ def test_what_was_proved_for_records_alone_becomes_a_guarantee_about_persons(uni
     assert found.steps[-1] == "one row of each"
     with pytest.raises(ParameterError, match="unit"):
         Guarantee(1.0, 1e-6, unit=unit).at_user_level("one row of each")
+
+
+def test_amplification_at_known_points() -> None:
+    assert amplified(1.0, 0.1) == pytest.approx(math.log(1 + 0.1 * (math.e - 1)), rel=1e-14)
+    assert amplified(1e-12, 0.5) == pytest.approx(5e-13, rel=1e-9)
+    assert amplified(1000.0, 0.5) == pytest.approx(1000.0 + math.log(0.5), rel=1e-14)
+    assert amplified(29.999999, 0.3) == pytest.approx(amplified(30.000001, 0.3), abs=1e-5), "the two branches meet"
+    assert Guarantee(1.0, 1e-6).amplify(1.0) == Guarantee(1.0, 1e-6)
+    assert Guarantee(1.0, 1e-6).amplify(0.1).delta == pytest.approx(1e-7)
+
+
+def test_the_text_carries_what_is_treated_as_public() -> None:
+    read = "the names of the labels, read from y because `classes` was not declared"
+    plain = str(Guarantee(1.0, 1e-6))
+    assert str(Guarantee(1.0, 1e-6).assuming(read, "bounds")) == f"{plain}. Treated as public: {read}; bounds."
+    seeded = str(Guarantee(1.0).assuming(read).drawn_with(private_entropy=False))
+    assert seeded.startswith("NOT PRIVATE")
+    assert read in seeded

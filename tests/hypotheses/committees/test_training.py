@@ -127,3 +127,11 @@ def test_a_listener_that_breaks_off_is_no_failure_of_a_teacher() -> None:
     for hypotheses in (Thresholds(), LearnsOtherwise()):
         with reporting(stop), pytest.raises(ValueError, match="enough"):
             trained(hypotheses, RECORDS, PARTS)
+
+
+@pytest.mark.parametrize("labels", [[False, True], [0.0, 1.0], np.array([1, 0], dtype=np.uint64)], ids=str)
+def test_labels_of_another_type_are_labels(labels: Any) -> None:
+    records = RECORDS.relabelled(Strange(labels))
+    committee = trained(Intervals(), records, PARTS)
+    assert isinstance(committee, Borders)
+    assert_same_votes(committee, by_loop(Intervals(), records, PARTS), queries(X))

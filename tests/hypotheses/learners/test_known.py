@@ -9,8 +9,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from support.committees import kept_and_read, partition
@@ -96,3 +97,18 @@ def test_what_is_written_is_read_again(estimator: Any) -> None:
 def test_nothing_else_is_read(described: Any) -> None:
     with pytest.raises(ParameterError, match="a classifier that pcqr keeps"):
         restored(described)
+
+
+UNKNOWN = [
+    GaussianNB(),
+    DecisionTreeClassifier(),
+    DecisionTreeClassifier(max_depth=9),
+    make_pipeline(MinMaxScaler(), LogisticRegression()),
+    make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)),
+]
+
+
+@pytest.mark.parametrize("estimator", [*UNKNOWN, LogisticRegression(class_weight={0: 1.0, 1: 2.0})], ids=str)
+def test_others_are_not_written(estimator: Any) -> None:
+    with pytest.raises(ParameterError, match=r"hypotheses must be .* pickles"):
+        written(estimator)

@@ -175,3 +175,9 @@ def test_a_side_of_one_record_has_its_whole_weight() -> None:
     """Σ a_c²/|a| is 1 for it: to part the last record from the others gains 4.4, the next best cut 4."""
     learned = TreeTeachers(depth=1).learn(np.arange(6.0)[:, None], [0, 0, 1, 0, 0, 1])
     assert learned.predict(np.array([[4.4], [4.6]])).tolist() == [0, 1]
+
+
+def test_scores_that_overflow_are_still_one_vote() -> None:
+    huge = np.finfo(np.float64).max
+    committee = Planes(np.array([[[1.0, 1.0]], [[9.0, -9.0]]]), np.zeros((2, 1)))
+    assert committee.counts(np.array([[huge, huge], [-huge, -huge]])).sum(axis=1).tolist() == [2, 2]

@@ -212,3 +212,8 @@ def test_steps_of_one_say_nothing_where_nothing_is_proved() -> None:
 def test_an_epsilon_beside_a_large_pure_release_is_found_where_noise_is_wide() -> None:
     """The grid's part allows any ε at this σ: the search starts at the largest that is computed."""
     assert fine_gaussian_epsilon(1.0, 0.1, 1e150, 1, (100.0,)) == pytest.approx(101.16, abs=0.01)
+
+
+def test_coarse_noise_and_a_delta_below_the_distance_have_no_figure() -> None:
+    assert fine_gaussian_delta(0.5, 1.0, 1.9, 1) == math.inf
+    assert fine_gaussian_epsilon(0.5, 1e-6, 100.0, 1000) == math.inf

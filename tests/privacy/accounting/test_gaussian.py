@@ -96,3 +96,10 @@ def test_more_is_released_and_less_is_kept(shift: float, epsilon: float, beside:
     assert gaussian_delta(shift * 1.01, epsilon, beside) * slack >= here
     assert gaussian_delta(shift, epsilon + 0.1, beside) <= here * slack
     assert gaussian_delta(shift, epsilon, (*beside, 0.0)) == pytest.approx(here, rel=1e-6, abs=1e-300)
+
+
+def test_where_exponentials_are_no_floats_it_says_nothing() -> None:
+    assert gaussian_delta(1.0, LARGEST_EPSILON, (0.1,)) == math.inf
+    assert 0 < gaussian_delta(1.0, LARGEST_EPSILON) < 1e-300
+    with np.errstate(all="raise"):
+        assert 0 < gaussian_delta(0.1, 20.0, (0.1,)) < 1e-300

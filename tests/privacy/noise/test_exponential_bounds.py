@@ -27,3 +27,12 @@ def test_the_bounds_hold_at_the_edges_of_the_halving(x: Fraction) -> None:
     for near in (x, x * (1 - Fraction(1, 10**40)), x * (1 + Fraction(1, 10**40))):
         low, high = exponential_bounds(near, 200)
         assert low <= exponential(near) * 2**200 <= high <= low + 2
+
+
+def test_nothing_is_rounded_at_zero_and_nothing_computed_far_out() -> None:
+    assert exponential_bounds(Fraction(0), 70) == (2**70, 2**70)
+    assert exponential_bounds(Fraction(10**400), 70) == (0, 1)
+    assert exponential_bounds(Fraction(71), 70) == (0, 1)
+    low, high = exponential_bounds(Fraction(70), 70)
+    assert low == 0
+    assert 1 <= high <= 2

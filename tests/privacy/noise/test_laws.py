@@ -449,3 +449,17 @@ def test_a_process_forked_off_while_threads_draw_draws_anew(monkeypatch: pytest.
     os.waitpid(child[0], 0)
     assert len(ours) == len(theirs) == 8 * SHARED_OUT // 100
     assert not set(np.frombuffer(ours, np.int64)) & set(np.frombuffer(theirs, np.int64))
+
+
+@EVERY_MANY
+def test_a_bad_count_is_named_before_anything_is_drawn(many: Many) -> None:
+    for count in (0, -1, True):
+        with pytest.raises(ParameterError, match="count"):
+            many(1.0, count, ScriptedEntropy())
+
+
+@EVERY_MANY
+@pytest.mark.parametrize("count", [1, 2, 7, 10_000])
+def test_as_many_come_as_were_asked_for(many: Many, count: int) -> None:
+    for entropy in (SystemEntropy(), SeededEntropy(0)):
+        assert np.unique(many(2.0**50, count, entropy)).size == count
