@@ -51,7 +51,7 @@ OTHER_NAMES = {
         "privacy/test_sums_guarantee.py",
     ],
     "pcqr/releases/classifier/plan.py": ["releases/protocol/test_stages.py"],
-    "pcqr/data/records/in_memory.py": ["durable/test_kept_releases.py"],
+    "pcqr/data/records/in_memory.py": ["durable/test_kept_releases.py", "data/records/test_sources.py"],
     "pcqr/durable/log.py": ["durable/test_ledger_log.py"],
     "pcqr/durable/directory.py": ["durable/test_kept_releases.py"],
     "pcqr/releases/base/fitting.py": [
@@ -83,14 +83,9 @@ OTHER_NAMES = {
     "pcqr/mechanisms/histogram.py": ["exact/test_score_exactly.py", "models/test_scoring.py"],
     "pcqr/mechanisms/sparse_vector.py": ["exact/test_renyi_sparse_vector_exactly.py"],
     "pcqr/data/records/source.py": ["data/records/test_sources.py", "data/records/test_encoded.py"],
-    "pcqr/data/records/in_memory.py": ["data/records/test_sources.py"],
     "pcqr/data/records/user_level.py": ["data/records/test_user_level_sums.py"],
     "pcqr/data/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
     "pcqr/data/records/gradient_sums.py": ["data/records/test_gradient_sums.py", "exact/test_gradient_sums_exactly.py"],
-    "pcqr/data/records/gradient_sums.py": [
-        "data/records/test_gradient_sums.py",
-        "exact/test_gradient_sums_exactly.py",
-    ],
     "pcqr/hypotheses/descent.py": ["hypotheses/learners/test_together.py"],
     "pcqr/hypotheses/growth.py": ["hypotheses/learners/test_together.py"],
     "pcqr/hypotheses/trees/decision_trees.py": [

@@ -20,7 +20,7 @@ from pcqr.hypotheses.intervals import Interval
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.hypotheses.trees import Predicate
 from pcqr.hypotheses.unions import IntervalUnion
-from pcqr.mechanisms.sparse_vector import PaperSparseVector, calibrated_sparse_vector
+from pcqr.mechanisms.sparse_vector import PaperSparseVector, RenyiSparseVector, best_one_sided
 from pcqr.planner import certificate
 from pcqr.planner.certificate import (
     EVENTS,
@@ -41,7 +41,7 @@ QUERIES, BETA = 200, 0.05
 
 
 def plan(records: int = 10**6, **changes: Any) -> VoteStage:
-    vector = calibrated_sparse_vector(2.0, 1e-5, 30, QUERIES, BETA / 20.0)
+    vector = RenyiSparseVector.calibrate(2.0, 1e-5, 30, QUERIES, BETA / 20.0)
     return replace(VoteStage(4 * records, records, 1_001, 0.1, vector), **changes)
 
 
@@ -216,7 +216,7 @@ def test_the_best_share_of_beta_is_taken() -> None:
         {"sparse_vector": PaperSparseVector.from_paper(2.0, 1e-5, 30, QUERIES)},
         {"teachers": 301},  # a margin that no vote can have
         {"subsample": 2_000},  # too many unclear points
-        {"sparse_vector": calibrated_sparse_vector(2.0, 1e-5, 1, QUERIES, BETA / 20.0), "subsample": 50_000},
+        {"sparse_vector": best_one_sided(2.0, 1e-5, 1, QUERIES, BETA / 20.0), "subsample": 50_000},
     ],
     ids=["no relabelling", "copies", "public", "paper", "few teachers", "few records", "one unstable answer"],
 )

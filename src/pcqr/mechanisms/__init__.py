@@ -28,7 +28,6 @@ from pcqr.mechanisms.sparse_vector import (
     RenyiSparseVector,
     RunningSparseVector,
     SparseVector,
-    calibrated_sparse_vector,
 )
 from pcqr.mechanisms.stability import StabilityTest, distance_to_instability, plurality
 
@@ -42,7 +41,6 @@ __all__ = [
     "Selection",
     "SparseVector",
     "StabilityTest",
-    "calibrated_sparse_vector",
     "distance_to_instability",
     "exponential_guarantee",
     "exponential_mechanism",

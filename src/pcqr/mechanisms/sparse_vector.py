@@ -5,7 +5,7 @@ Three forms, each a frozen set of parameters that states its guarantee, and that
 * `OneSidedSparseVector`, calibrated: the threshold is noised once, the queries by one-sided noise. Pure, up to the
   chance that the threshold falls below zero. The number of queries enters no privacy figure.
 * `RenyiSparseVector`, calibrated: the same with noise made for Rényi accounting, better from a few unstable answers
-  on. `calibrated_sparse_vector` takes the better of the two.
+  on.
 * `PaperSparseVector`, the form of Nandi and Bassily (after Bassily, Thakkar and Thakurta 2018), corrected: two-sided
   noise, the threshold noised afresh after each unstable answer, advanced composition.
 
@@ -682,53 +682,12 @@ SparseVector = CalibratedSparseVector | PaperSparseVector
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The better of the two calibrated forms, by the margin that the queries need.
+# The one-sided form of the smallest margin.
 
 
 _NEARBY = np.linspace(0.8, 1.4, 21)
 _SHARES = np.geomspace(0.005, 0.9, 200)
 _MISSES = np.geomspace(0.02, 0.9, 24)
-
-
-def calibrated_sparse_vector(
-    epsilon: float, delta: float, unstable: int, queries: int, failure: float
-) -> OneSidedSparseVector | RenyiSparseVector:
-    """The calibrated form, one-sided or Rényi, that needs the smaller margin. It depends on public numbers alone.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        ε > 0 and δ of a whole run.
-    unstable : int
-        E ≥ 1, the unstable answers after which it halts (T in the paper).
-    queries : int
-        m ≥ 1, the queries that are planned for. More may come; privacy does not depend on m.
-    failure : float
-        The chance that not all of m queries with the margin D are answered: D is compared at this chance.
-
-    Returns
-    -------
-    OneSidedSparseVector or RenyiSparseVector
-        That of the smallest `margin_needed(queries, failure)`.
-
-    Raises
-    ------
-    ParameterError
-        When a parameter is outside its range.
-
-    Examples
-    --------
-    >>> from pcqr.mechanisms import calibrated_sparse_vector
-    >>> few = calibrated_sparse_vector(1.0, 1e-6, unstable=1, queries=300, failure=0.01)
-    >>> many = calibrated_sparse_vector(1.0, 1e-6, unstable=50, queries=300, failure=0.01)
-    >>> type(few).__name__, type(many).__name__
-    ('OneSidedSparseVector', 'RenyiSparseVector')
-    """
-    candidates: tuple[OneSidedSparseVector | RenyiSparseVector, ...] = (
-        best_one_sided(epsilon, delta, unstable, queries, failure),
-        RenyiSparseVector.calibrate(epsilon, delta, unstable, queries, failure),
-    )
-    return min(candidates, key=lambda candidate: candidate.margin_needed(queries, failure))
 
 
 def best_one_sided(epsilon: float, delta: float, unstable: int, queries: int, failure: float) -> OneSidedSparseVector:
