@@ -189,12 +189,7 @@ def test_where_nothing_can_be_learned_it_is_said_and_the_run_warns_once(home: Pa
 
 @pytest.mark.parametrize(
     ("steps", "words"),
-    [
-        (2e8, "a second or less"),
-        (1.2e9, "1 second"),
-        (2e9, "1 to 2 seconds"),
-        (3.6e12, "1,800 to 3,600 seconds"),
-    ],
+    [(2e8, "a second or less"), (1.2e9, "1 second"), (2e9, "1 to 2 seconds"), (3.6e12, "1,800 to 3,600 seconds")],
 )
 def test_time_in_words(steps: float, words: str) -> None:
     assert _in_words(steps) == f"about {steps:.0e} steps, {words} on one core"

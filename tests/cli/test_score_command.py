@@ -107,7 +107,7 @@ def test_a_dry_run_says_what_to_expect(files: Path) -> None:
     assert "accuracy to ± 0.0" in said(score(files, "--dry-run"))
     user_level = json.loads(score(files, "--groups", "id", "--dry-run", "--json", drop=False).output)
     assert user_level["records"] == RECORDS // 2
-    assert "user" in user_level["guarantee"]["adjacency"]
+    assert "person" in user_level["guarantee"]["adjacency"]
 
 
 def test_persons(files: Path) -> None:

@@ -76,9 +76,7 @@ def test_the_nearest_of_each_algorithm_all_bugs_and_all_flagged_are_shown() -> N
         *(row("B: runs alone", None, 0.3), row("no query noise", math.inf, bug=True)),
     )
     shown = lines_of(Report(rows, FAST, 1e-4, 1.0))
-    assert [line.name for line in shown] == [
-        *("A: broken", "A: escaped runs", "B: runs alone", "no query noise"),
-    ]
+    assert [line.name for line in shown] == [*("A: broken", "A: escaped runs", "B: runs alone", "no query noise")]
     assert [line.colour for line in shown] == [WARNING, WARNING, PUBLISHED, WARNING]
     unbroken = lines_of(Report((rows[0], rows[1], rows[5]), FAST, 1e-4, 1.0))
     assert [line.name for line in unbroken] == ["A: near", "no query noise"]

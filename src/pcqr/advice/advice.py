@@ -157,8 +157,7 @@ METHODS = (
         "It needs no public rows and no schema, and publishes a stump when its votes are used up",
     ),
     Method(
-        *("votes stumps", "AgPrivCl", "votes, stumps", "Stumps()", False, True),
-        "It needs no public rows and no schema",
+        *("votes stumps", "AgPrivCl", "votes, stumps", "Stumps()", False, True), "It needs no public rows and no schema"
     ),
     Method(
         *("SubSamp stumps", "SubSamp", "votes without relabelling, stumps", "Stumps()", False, True),

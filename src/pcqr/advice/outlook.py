@@ -215,33 +215,20 @@ def explain_calibrated(demand: Demand, votes: CertifiedVotes) -> tuple[Line, ...
         Line("η", eta, "searched; ĥ is drawn with weight e^{−η·mistakes}", "note relabel"),
         Line("R", cost, f"{price}, the price of relabelling", "note relabel"),
         Line(
-            "ε_A",
-            unamplified(demand.epsilon, rate) - cost,
-            "ln(1 + (e^ε − 1)/q) − R, for the votes",
-            "note ag_priv_cl",
+            "ε_A", unamplified(demand.epsilon, rate) - cost, "ln(1 + (e^ε − 1)/q) − R, for the votes", "note ag_priv_cl"
         ),
         Line("δ_A", min(demand.delta / rate, LARGEST_DELTA), "min(δ/q, ¼)", "note ag_priv_cl"),
         Line("T", vector.unstable, "searched; P(Binomial(m, p) ≥ T) ≤ b", "note certificate, E6"),
     ]
     if isinstance(vector, OneSidedSparseVector):
         lines += [
-            Line(
-                "e₁",
-                1.0 / vector.threshold_scale,
-                "share of ε_A for the threshold, searched",
-                "note sparse_vector",
-            ),
+            Line("e₁", 1.0 / vector.threshold_scale, "share of ε_A for the threshold, searched", "note sparse_vector"),
             Line("e₂", 1.0 / vector.query_scale, "(ε_A − e₁)/(2T)", "note sparse_vector"),
             Line("w", vector.threshold, "smallest w with P(ρ < −w) ≤ δ_A", "note sparse_vector"),
         ]
     elif isinstance(vector, RenyiSparseVector):
         lines += [
-            Line(
-                "e₁",
-                1.0 / vector.threshold_scale,
-                "1/σ, σ of the discrete Gaussian threshold",
-                "note sparse_vector",
-            ),
+            Line("e₁", 1.0 / vector.threshold_scale, "1/σ, σ of the discrete Gaussian threshold", "note sparse_vector"),
             Line("e₂", 1.0 / vector.query_scale, "c, P(G ≥ t) = sech²(ct/2): the Rényi form", "note sparse_vector"),
             Line("w", vector.threshold, "smallest w with P(ρ < −w) ≤ δ_A − slack", "note sparse_vector"),
         ]
@@ -249,10 +236,7 @@ def explain_calibrated(demand: Demand, votes: CertifiedVotes) -> tuple[Line, ...
         Line("b", proved.failure, "share of β for each of seven events", "note certificate"),
         Line("D", proved.margin, "margin with which m queries are all answered but for b", "note sparse_vector"),
         Line(
-            "φ",
-            proved.dissent,
-            "share of teachers that must dissent for a query to be unclear",
-            "note certificate, E4",
+            "φ", proved.dissent, "share of teachers that must dissent for a query to be unclear", "note certificate, E4"
         ),
         Line("k", plan.teachers, "smallest odd k with (k − 1)/2 − D ≥ kφ − 1", "note certificate, E5"),
         Line("N", plan.teacher_records, "⌊n'/k⌋ records a teacher", "note certificate, E4"),
@@ -266,10 +250,7 @@ def explain_calibrated(demand: Demand, votes: CertifiedVotes) -> tuple[Line, ...
             "note certificate, E2",
         ),
         Line(
-            "unclear",
-            proved.unclear,
-            "p, the share of queries on which teachers may disagree",
-            "note certificate, E4",
+            "unclear", proved.unclear, "p, the share of queries on which teachers may disagree", "note certificate, E4"
         ),
         Line(
             "sampling",

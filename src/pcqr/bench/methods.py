@@ -202,12 +202,7 @@ _KNOWN = (
         "published",
         '`PrivateClassifier(method="tree")`: one exact draw; pure ε unless nothing is public',
     ),
-    Method(
-        "linear",
-        "ours",
-        "published",
-        '`PrivateClassifier(method="linear")`: DP gradient descent over predicates',
-    ),
+    Method("linear", "ours", "published", '`PrivateClassifier(method="linear")`: DP gradient descent over predicates'),
     Method(
         "agnostic",
         "ours",
@@ -242,11 +237,7 @@ _KNOWN = (
     Method("gnmax-student", "peer", "student", f"Knowledge transfer: `gnmax` {_LEARNS}"),
     Method("confident-student", "peer", "student", f"PATE (2018), whole: `confident` {_LEARNS}"),
     *(
-        Method(
-            *(name, "outside", "published", words),
-            environment=environment,
-            module=f"with_{environment}",
-        )
+        Method(*(name, "outside", "published", words), environment=environment, module=f"with_{environment}")
         for name, environment, words in (
             ("dp-sgd-logistic", "opacus", "Opacus: logistic regression by DP-SGD on public predicates, noise doubled"),
             ("dp-sgd-network", "opacus", "Opacus: two hidden layers of 128 by DP-SGD, noise for replacing by PLD"),
