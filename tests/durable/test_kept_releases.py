@@ -9,8 +9,6 @@ import resource
 import shutil
 import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -204,13 +202,6 @@ def test_what_does_not_belong_together_is_refused(what: str, tmp_path: Path) -> 
     harm(path)
     with pytest.raises(error, match=words):
         reopened(tmp_path)
-
-
-def test_a_path_that_no_disk_takes_is_refused_in_our_words(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="zero byte"):
-        pcqr.release.open("a\0b")
-    with pytest.raises(ReleaseError, match="cannot be read"):
-        pcqr.release.open(tmp_path / ("x" * 5_000))
 
 
 def test_a_copy_and_its_original_do_not_both_go_on(tmp_path: Path) -> None:
@@ -416,13 +407,6 @@ def test_a_signal_handler_cannot_save_in_the_middle_of_a_decision(
     assert not (tmp_path / "release").exists()
     assert release.save(tmp_path / "release", anchor=tmp_path / "anchor").queries_answered_ == 2
     release.close()
-
-
-def test_the_page_s_first_lines_find_a_release_in_a_new_process() -> None:
-    outcome = subprocess.run(
-        [sys.executable, "-c", "import pcqr; print(pcqr.release.open.__name__)"], capture_output=True, check=True
-    )
-    assert outcome.stdout.split() == [b"open"]
 
 
 def test_a_ledger_elsewhere_is_found_from_another_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

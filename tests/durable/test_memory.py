@@ -5,17 +5,14 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import text
 from support.asking import rows, started, votes
-from support.ledgers import Shelf, add
+from support.ledgers import Shelf
 
 import pcqr
 from pcqr.durable.ledger import reading as keys
-from pcqr.durable.ledger.sqlite import CACHE_KIB, READING_KIB
 from pcqr.durable.quotas import History, QuotaTable
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Asked
@@ -63,18 +60,3 @@ def test_what_is_held_does_not_grow_with_the_answers(files: Shelf, monkeypatch: 
             tracemalloc.stop()
         assert protocol.asked == 5 * BATCH * BATCHES
     assert later - first < 8 * 3 * BATCH * BATCHES, "more than a reference to each answer"
-
-
-def test_only_the_connection_that_writes_has_a_large_cache(files: Shelf) -> None:
-    """There may be many that read, and each would fill its own."""
-
-    def size(connection: Any) -> int:
-        return -int(connection.execute(text("PRAGMA cache_size")).scalar_one())
-
-    with files.create() as ledger:
-        add(ledger, b"one")
-        store: Any = ledger._store
-        with store.reading() as one, store.reading() as other:
-            assert [size(one), size(other)] == [READING_KIB] * 2
-        with ledger.transaction():
-            assert size(store._writer) == CACHE_KIB

@@ -160,15 +160,6 @@ def test_what_others_have_asked_is_new_to_an_asker_who_shares_nothing(ledger: Le
     assert (untimed, history[-1].queries, history[-1].unstable) == (Usage(0, 0), 4, 1), "each query once"
 
 
-def test_who_asks_first_in_a_turn_is_of_no_account_to_the_others_in_it(ledger: Ledger) -> None:
-    protocol, quota_table = votes(Usage(None, 9), started(Usage(None, 9), ledger)), QuotaTable(ledger)
-    askers = ("ann", "bob", "ann", "bob")
-    outcome = protocol.ask_together([Asked(rows(1, -1), who, is_shared=False) for who in askers], quota_table)
-    assert [kinds(each) for each in outcome] == [["stable", "unstable"]] * 2 + [["repeated"] * 2] * 2
-    assert (protocol.asked, protocol.unstable) == (2, 1)
-    assert quota_table.usages() == {"ann": Usage(2, 1), "bob": Usage(2, 1)}
-
-
 def test_a_token_gets_the_same_reply_and_another_request_none(ledger: Ledger) -> None:
     protocol, quota_table = votes(Usage(None, 2), started(Usage(None, 2), ledger)), QuotaTable(ledger)
     asked = Asked(rows(1, -1, -2, 3), "ann", FREE, b"token")

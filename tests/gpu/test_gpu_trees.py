@@ -32,7 +32,7 @@ def some_records(
     return holds, generator.integers(0, classes, records).astype(np.int8)
 
 
-@pytest.mark.parametrize(("predicates", "depth"), [(1, 1), (5, 2), (7, 4), (4, 6), (9, 5)])
+@pytest.mark.parametrize(("predicates", "depth"), [(1, 1), (7, 4), (4, 6)])
 def test_ranks_are_those_of_the_cpu(predicates: int, depth: int) -> None:
     ours, theirs = RankedSets(predicates, depth), Ranks(predicates, depth, "cpu")
     assert theirs.start == ours.start.tolist()
@@ -49,7 +49,7 @@ def test_ranks_are_those_of_the_cpu(predicates: int, depth: int) -> None:
     depth=st.integers(1, 6),
     share=st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_counts_are_those_of_the_cpu(
     seed: int, records: int, predicates: int, classes: int, depth: int, share: float
 ) -> None:
@@ -59,8 +59,8 @@ def test_counts_are_those_of_the_cpu(
     assert (found == counted(holds, y, classes, depth).table).all()
 
 
-@pytest.mark.parametrize("records", [0, 1, 2047, 2048, 2049, 3 * 2048 + 1])
-@pytest.mark.parametrize("together", [1, 2, 1000])
+@pytest.mark.parametrize("records", [0, 2048, 2049])
+@pytest.mark.parametrize("together", [1, 2])
 def test_blocks_of_records_are_added_up(records: int, together: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Full blocks in which everything holds, one record more and one less, and a class without a record."""
     monkeypatch.setattr(gpu_counts, "_NUMBERS", together * gpu_counts.BLOCK)
@@ -82,12 +82,6 @@ def test_products_of_a_block_are_exact_in_sixteen_bits() -> None:
     full = gpu_counts.BLOCK
     assert products.tolist() == [[full, full - 1, full], [full - 1] * 3, [full, full - 1, full]]
     assert torch.tensor(float(full + 1), dtype=torch.float16).item() != full + 1
-
-
-def test_too_many_records_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_counts, "MOST_RECORDS", 9)
-    with pytest.raises(ValueError, match="at most 9 records"):
-        gpu_counts.count_conjunctions([some_records(0, 5, 2, 2)] * 2, 2, 2, 1, "cpu")
 
 
 def check_levels(counts: ConjunctionCounts, eta: float, stop: float) -> None:
@@ -114,7 +108,7 @@ def check_levels(counts: ConjunctionCounts, eta: float, stop: float) -> None:
     stop=st.sampled_from([0.0, 1e-6, 0.3]),
     share=st.sampled_from([0.0, 0.1, 0.5]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_levels_are_those_of_the_cpu(
     seed: int, records: int, predicates: int, classes: int, depth: int, eta: float, stop: float, share: float
 ) -> None:
@@ -127,11 +121,3 @@ def test_any_split_of_the_nodes_gives_the_same_floats(numbers: int, monkeypatch:
     monkeypatch.setattr(gpu_trees, "_NUMBERS", numbers)
     holds, y = some_records(1, 500, 8, 2)
     check_levels(counted(holds, y, 2, 4), 0.05, 0.01)
-
-
-def test_counts_near_the_limit_of_32_bits() -> None:
-    """All costs of a tree are at most n < 2³¹: nothing wraps around."""
-    table = np.zeros((RankedSets(3, 2).start[-1], 2), dtype=np.int32)
-    table[0] = 2**30, 2**30 - 1
-    table[1:] = table[0] - 7
-    check_levels(ConjunctionCounts(3, 2, table), 1e-3, 0.0)

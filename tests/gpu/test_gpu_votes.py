@@ -58,7 +58,7 @@ def test_more_trees_than_sixteen_bits_count(monkeypatch: pytest.MonkeyPatch) -> 
     points=st.integers(0, 15),
     kind=st.sampled_from(["ordinary", "ties", "cancelling", "huge", "tiny"]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_votes_of_linear_classifiers(seed: int, size: int, rows: int, features: int, points: int, kind: str) -> None:
     generator = np.random.default_rng(seed)
     weights, biases = generator.normal(size=(size, rows, features)), generator.normal(size=(size, rows))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from hypothesis.extra.numpy import arrays
 from pcqr.data.records.arrays import Points
 from pcqr.data.records.predicates import MOST_LABELS, Leaf, Node, Predicate, Split, leaves_reached, nodes_of
 from pcqr.errors import ParameterError
-from pcqr.hypotheses import trees
 
 COLUMNS = 3
 VALUES = [-1.0, 0.0, 0.5, 1.0]
@@ -63,12 +61,6 @@ def test_every_node_is_named_once(root: Node) -> None:
     assert sum(isinstance(node, Leaf) for node in found) == 1 + sum(isinstance(node, Split) for node in found)
 
 
-def test_a_value_on_the_cut_fails() -> None:
-    root = Split(Predicate(0, 0.5), Leaf(0), Leaf(1))
-    X = np.array([[0.5], [math.nextafter(0.5, 1.0)], [math.nextafter(0.5, 0.0)]])
-    assert {leaf.label: rows.tolist() for rows, leaf in leaves_reached(root, X)} == {0: [0, 2], 1: [1]}
-
-
 def test_a_long_path_needs_no_stack() -> None:
     root: Node = Leaf(1)
     for _ in range(5_000):
@@ -82,10 +74,6 @@ def test_labels_are_small_integers(label: Any) -> None:
     with pytest.raises(ParameterError, match="label"):
         Leaf(label)
     assert [Leaf(each).label for each in (0, MOST_LABELS - 1)] == [0, 126]
-
-
-def test_trees_are_made_of_the_same_nodes() -> None:
-    assert (trees.Leaf, trees.Split) == (Leaf, Split)
 
 
 def test_a_leaf_keeps_shares_of_which_all_are_positive() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pcqr.data.records import counting
-from pcqr.data.records.counting import MOST_RECORDS, ConjunctionCounts, RankedSets, count_conjunctions, pack
+from pcqr.data.records.counting import MOST_RECORDS, ConjunctionCounts, RankedSets, count_conjunctions
 from pcqr.errors import DataError
 
 Table = tuple[NDArray[np.bool_], NDArray[np.int8]]
@@ -83,21 +83,6 @@ def test_shares_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "_LEAST_STEPS", 1)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
     assert (count_conjunctions([block], 7, 2, 4).table == whole.table).all()
-
-
-def test_exclusive_predicates_and_sets_larger_than_there_are() -> None:
-    holds, y = np.eye(3, dtype=bool)[[0, 0, 1, 2, 2, 2]], np.array([0, 1, 1, 0, 0, 1], dtype=np.int8)
-    counts = count_conjunctions([(holds, y)], 3, 2, 5)
-    assert_counts(counts, holds, y)
-    assert counts.table[counts.sets.start[2] :].sum() == 0
-    assert counts.table.shape == (1 + 3 + 3 + 1, 2)
-
-
-def test_labels_are_counted_by_class_in_whole_words() -> None:
-    holds, y = np.ones((65, 1), dtype=bool), np.zeros(65, dtype=np.int8)
-    words, bounds = pack(holds, y, 3)
-    assert bounds.tolist() == [0, 2, 2, 2]
-    assert words.tolist() == [[2**64 - 1, 1]]
 
 
 def test_counts_of_another_shape_or_too_many_records_do_not_add() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from pcqr import AgnosticRelease, PrivateClassifier, SemiPrivateLearner, SubsampleAggregate, UniversalRelease
 from pcqr.data.records import Encoded, InMemory, source
@@ -25,7 +23,6 @@ from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.table import CompactTable
 from pcqr.errors import DataError
 from pcqr.hypotheses import DecisionTrees
-from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.hypotheses.trees.tree import DecisionTree, from_schema
 
 SCHEMA = Schema(
@@ -190,16 +187,3 @@ def test_a_fit_with_a_schema_never_has_the_whole_matrix(name: str, monkeypatch: 
     estimator = SEEDED[name].fit(table, y, public=shown, schema=SCHEMA)
     assert estimator.n_features_in_ == 8
     assert max(sizes) <= 64
-
-
-@pytest.mark.filterwarnings("ignore::pcqr.errors.NothingPublic")
-@pytest.mark.parametrize("name", ["tree", "linear", "semi-private"])
-def test_the_same_is_published_of_a_table_and_of_its_matrix(name: str) -> None:
-    table, y = some_table()
-    found = SEEDED[name].fit(table, y, schema=SCHEMA).hypothesis_
-    fixed = TREES.prepared(None, SCHEMA)
-    if isinstance(found, LinearClassifier):  # which has predicates of its own
-        fixed = replace(TREES, predicates=found.feature_map.dense.predicates)  # type: ignore[union-attr]
-    declared = {"hypotheses": fixed} if name == "semi-private" else {"trees": fixed}
-    for other in (SCHEMA.encode(table), SCHEMA.compact(table)):
-        assert clone(SEEDED[name]).set_params(**declared).fit(other, y).hypothesis_ == found

@@ -162,17 +162,3 @@ def test_a_tree_asks_about_the_columns_of_the_points(tree: Any, told: str) -> No
     with pytest.raises(ParameterError, match=told):
         FeatureMap(dense, None, 256, tree)
     assert FeatureMap(dense, None, 256, CROSSED).features == COLUMNS
-
-
-def test_a_map_of_columns_may_be_told_of_a_tree_by_hand() -> None:
-    """The last column is what the tree says; ferns may ask about it as well."""
-    ferns = Ferns((Predicate(COLUMNS, 0.5), Predicate(0, 0.0)), 2, COLUMNS + 1)
-    features = FeatureMap(ColumnVectors.unknown(COLUMNS + 1), ferns, 100, CROSSED)
-    X = np.array([[1.0, 1.0, 0.0], [1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])
-    assert features.seen(X)[:, -1].tolist() == [0.0, 1.0, 1.0]
-    assert ferns.cells(features.seen(X)).tolist() == [[1, 3, 2]]
-    flat, y = FeatureMap(features.dense, ferns, 100), np.array([0, 1, 1], dtype=np.int8)
-    weights = np.arange(5, dtype=np.int32)[None], np.arange(4, dtype=np.int32).reshape(1, 1, 4)
-    sums = InMemory(X, y).gradient_sums(features, M).total(*weights)
-    plain = plain_total(plain_records(flat, features.seen(X), y), *weights, 100, M)
-    assert [part.tolist() for part in sums] == list(plain)

@@ -22,7 +22,6 @@ from pcqr.data.records.vectors import PredicateVectors
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.table import CompactTable
 from pcqr.errors import DataError
-from pcqr.hypotheses import Stumps, Thresholds
 from pcqr.hypotheses.trees.tree import DecisionTree
 
 PREDICATES = (Predicate(0, 0.5), Predicate(1, -0.25), Predicate(2, 1.5), Predicate(1, 1.0))
@@ -202,13 +201,6 @@ def test_what_is_kept_stays_whatever_happens_to_the_callers_arrays(make: Make) -
     assert (kept.gathered().y == labels).all()
 
 
-def test_points_are_read_where_they_lie() -> None:
-    """A copy of a large table may not fit into memory."""
-    X, y = table(3, 50)
-    assert np.shares_memory(InMemory(X, y).X, X)
-    assert np.shares_memory(InMemory(X, y).relabelled(DecisionTree(Leaf(0), 3)).gathered().X, X)
-
-
 def test_a_block_of_points_has_a_bounded_number_of_cells() -> None:
     narrow, wide = InMemory(np.zeros((1, 1)), [0]), InMemory(np.zeros((1, 5000)), [0])
     assert narrow.point_rows == 1 << 16
@@ -234,18 +226,6 @@ def test_what_is_no_list_of_records_is_refused_when_the_source_is_made(
 ) -> None:
     with pytest.raises(DataError, match=told):
         InMemory(X, y, labels)  # type: ignore[arg-type]
-
-
-def test_a_class_takes_records_of_its_own_width_and_labels() -> None:
-    X, y = table(4, 20)
-    with pytest.raises(DataError, match=r"^X must be a table with 1 column\(s\) for Thresholds; received 3 columns"):
-        Thresholds().draw_on(InMemory(X, y), 1.0)
-    with pytest.raises(DataError, match=r"^y must be records with 2 labels for Stumps; received 3 labels"):
-        Stumps().draw_on(InMemory(X, y, 3), 1.0)
-
-
-def test_both_zeros_are_one_point() -> None:
-    assert not np.signbit(InMemory([[-0.0], [0.0]], [0, 1]).X).any()
 
 
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.uint8, np.int32, np.bool_, ">f4"])

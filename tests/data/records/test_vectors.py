@@ -90,11 +90,6 @@ def test_what_vectors_of_predicates_are_spread_over(seed: int, whitening: float)
     assert found.spread == pytest.approx(1 + 1 + 0.25 * (1 + 0.01 * 0.99 / vectors.LEAST_DEVIATION**2), rel=1e-2)
 
 
-def test_what_vectors_of_columns_are_spread_over() -> None:
-    public = some_points(100, 1)
-    assert ColumnVectors.of(public).spread == ColumnVectors.of(public, most=2).spread == 1 + COLUMNS
-
-
 def test_a_vector_is_the_same_beside_any_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole, in blocks and alone, in another order of memory: exact products know no neighbours."""
     X = some_points(300, 1)
@@ -128,12 +123,6 @@ def test_predicates_are_in_standard_units_a_number_weighs_as_the_constant_a_cate
     squares = (vectors**2).mean(axis=0) / UNIT**2
     assert squares[1:] == pytest.approx([1 / 4, 1 / 4, 1 / 4, 1 / 4, 1 / 4, 1.0], rel=0.02)
     assert squares[0] == pytest.approx(0.01 * 0.99 / 0.2**2 / 4, rel=0.05), "a deviation below ⅕ is taken as ⅕"
-
-
-def test_a_predicate_that_no_public_point_has_gets_a_finite_weight() -> None:
-    made = PredicateVectors.of([Predicate(0, 5.0), Predicate(0, 6.0)], 1, np.zeros((10, 1)), whitening=0.0)
-    assert made.failing == (0, 0)
-    assert 0 < max(made.holding) < LARGEST_ENTRY
 
 
 def test_without_public_points_shares_are_guessed() -> None:
@@ -190,28 +179,12 @@ def test_columns_of_one_unit_keep_it_and_a_rare_value_is_not_blown_up() -> None:
     assert ColumnVectors.of(rare).vectors(np.array([[0.0, 1.0]]))[0, 1] == pytest.approx(10 * UNIT, rel=0.01)
 
 
-def test_more_columns_than_public_points_have_the_same_directions() -> None:
-    """Found through the smaller one of two matrices."""
-    tall = some_points(40, 3)
-    wide = np.concatenate([tall] * 20, axis=1)
-    narrow, found = ColumnVectors.of(tall, most=2), ColumnVectors.of(wide, most=2)
-    first, second = (each.vectors(X)[:, :-1].astype(np.float64) for each, X in ((narrow, tall), (found, wide)))
-    first, second = (seen / np.linalg.norm(seen, axis=1, keepdims=True) for seen in (first, second))
-    assert np.abs((first * second).sum(axis=1)) == pytest.approx(1.0, abs=0.01)
-    assert found.size == 3
-
-
 def test_columns_within_bounds_are_in_the_units_of_an_even_spread() -> None:
     found = ColumnVectors.within([(0.0, 12.0), (-1e308, 1e308), (5.0, 5.0)] * 4)
     seen = found.vectors(np.array([[6.0, 0.0, 5.0] * 4, [12.0, 1e308, 7.0] * 4])).astype(np.float64)
     assert seen[0, :3].tolist() == [0.0, 0.0, 0.0]
     assert seen[1, :3] == pytest.approx([np.sqrt(3.0) * UNIT, np.sqrt(3.0) * UNIT, 0.0], abs=1.0)
     assert seen[0, -1] == round(0.25 * np.sqrt(12) * UNIT)
-
-
-def test_columns_of_which_nothing_is_known_are_cut_at_16() -> None:
-    seen = ColumnVectors.unknown(2).vectors(np.array([[1.0, -0.5], [1e300, -17.0]]))
-    assert seen.tolist() == [[1024, -512, 1024], [1 << 14, -(1 << 14), 1024]]
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-310, 1e200, 1.7e308])
@@ -321,10 +294,3 @@ def test_what_is_no_feature_map_is_refused(make: object, name: str) -> None:
     assert callable(make)
     with pytest.raises(ParameterError, match=name):
         make()
-
-
-def test_a_whole_map_knows_its_sizes() -> None:
-    both, dense, ferns = FeatureMap(DENSE, FERNS, 7), FeatureMap(DENSE, None, 256), FeatureMap(None, FERNS, 0)
-    assert [(each.size, each.count, each.depth) for each in (both, dense, ferns)] == [(3, 1, 2), (3, 0, 0), (0, 1, 2)]
-    assert [each.coordinates for each in (both, dense, ferns)] == [7, 3, 4]
-    assert {each.features for each in (both, dense, ferns)} == {COLUMNS}

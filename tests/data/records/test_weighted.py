@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pcqr.data.records import GroupedRecords, InMemory
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.predicates import Leaf, Predicate, Split, leaves_of, leaves_reached
-from pcqr.data.records.user_level import MOST_WEIGHTED, WHOLE, WeighedRows, Weighted, row_weights, weighed
+from pcqr.data.records.user_level import MOST_WEIGHTED, WHOLE, WeighedRows, Weighted, weighed
 from pcqr.data.records.vectors import ColumnVectors
 from pcqr.errors import DataError, ParameterError
 from pcqr.hypotheses.trees.tree import DecisionTree
@@ -90,15 +90,6 @@ def test_every_sum_is_that_of_a_loop_over_records(rows: list[Row], by_label: tup
     check_sums(records.kept(), rows, found)
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.lists(A_ROW, min_size=1), st.tuples(st.integers(1, WHOLE), st.integers(1, WHOLE)))
-def test_records_may_have_weights_of_rows_alone_or_of_labels_alone(rows: list[Row], by_label: tuple[int, int]) -> None:
-    X, y, weights = zip(*rows, strict=True)
-    check_sums(Weighted(InMemory(X, y), by_row=np.array(weights)), rows, units(rows, (WHOLE, WHOLE)))
-    check_sums(Weighted(InMemory(X, y), by_label), rows, [by_label[label] for label in y])
-    check_sums(Weighted(InMemory(X, y)), rows, [WHOLE] * len(rows))
-
-
 def slow_weights(found: list[int], most: int) -> list[int]:
     """Of a person whose rows would count so much by themselves."""
     share, of = WHOLE * min(len(found), most) // most, WHOLE * len(found)
@@ -137,12 +128,6 @@ def test_rows_of_persons_have_weights_of_their_own(
         [weight for found in by_person[::-1] for weight in found],
     )
     assert plain.class_weights is None
-
-
-def test_full_weights_are_those_of_rows_without_any() -> None:
-    counts = np.array([1, 2, 5, 64, 200])
-    for most in (1, 2, WHOLE):
-        assert (row_weights(counts, most) == row_weights(counts, most, np.full(counts.sum(), WHOLE))).all()
 
 
 def vector(row: Row, by_label: tuple[int, int], weights: np.ndarray) -> np.ndarray:

@@ -82,15 +82,6 @@ def test_it_is_read_once_and_a_copy() -> None:
     assert compact.encoded().tobytes() == before.tobytes() != MIXED.encode(table).tobytes()
 
 
-def test_a_category_takes_a_byte_or_two() -> None:
-    few, many = (Column("b", "categorical", [f"n{j}" for j in range(count)]) for count in (255, 300))
-    assert few.compact(["n0", "n254", None]).tolist() == [0, 254, 255]
-    assert few.compact(["n0"]).itemsize == 1
-    assert many.compact(["n0", "n299", None]).tolist() == [0, 299, 300]
-    assert many.compact(["n0"]).itemsize == 2
-    assert (few.width, many.width, Column("a").width, Column("a", missing=True).width) == (256, 301, 1, 2)
-
-
 def test_it_shows_no_cell() -> None:
     compact = MIXED.compact({"a": [7], "b": ["u"], "c": ["2014-05-03"]})
     assert repr(compact) == "CompactTable(1 rows, 6 features)"

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,21 +28,6 @@ def day(date: str) -> int:
     return (datetime.date.fromisoformat(date) - datetime.date(1970, 1, 1)).days
 
 
-EXPECTED = [
-    [day("2014-05-03"), 0],
-    [day("2011-01-01"), 0],
-    [day("2010-01-01"), 0],
-    [day("2010-01-01"), 1],
-]
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_dates_are_whole_days_in_every_kind_of_table(kind: str) -> None:
-    table = built(kind, DAYS)
-    assert table is not None
-    assert SCHEMA.encode({"admitted": table[NAME]}).tolist() == EXPECTED
-
-
 @pytest.mark.parametrize("kind", TABLES)
 def test_public_dates_declare_a_date(kind: str) -> None:
     """Names of a dictionary type stay names."""
@@ -56,12 +38,6 @@ def test_public_dates_declare_a_date(kind: str) -> None:
         assert column.kind == "categorical"
     else:
         assert column == Column(NAME, "date", bounds=("2009-12-31", "2014-05-03"), missing=True)
-
-
-def test_text_in_a_typed_column_is_a_date_as_well() -> None:
-    for table in (pd.DataFrame, pl.DataFrame, pa.table):
-        assert Schema.from_public(table({"a": ["2014-05-03"]})).columns[0].kind == "date"
-    assert Schema.from_public({"a": ["2014-05-03", "soon"]}).columns[0].kind == "categorical"
 
 
 @given(st.datetimes(timezones=st.timezones()))

@@ -132,9 +132,3 @@ def test_free_text_becomes_no_categories_and_is_remembered(tmp_path: Path) -> No
 )
 def test_what_is_no_identifier_is_not_pointed_out(values: Any) -> None:
     assert Schema.from_public({"a": list(values)}).near_unique == ()
-
-
-def test_a_category_is_in_no_message_about_names() -> None:
-    with pytest.raises(ParameterError, match="one name twice, of 'a', 'a=zebra'") as refused:
-        Schema.from_public({"a": ["zebra is missing", "x"], "a=zebra": [1.0, 2.0]})
-    assert "zebra is missing" not in str(refused.value)

@@ -78,13 +78,6 @@ def test_files_are_read_as_tables_in_memory_are(tmp_path: Path) -> None:
     assert contents(table) == EXPECTED
 
 
-@pytest.mark.parametrize("column", [pd.Series([1.0, 2.0]), pd.Series(["secret", "words"])], ids=["numbers", "texts"])
-def test_one_column_by_itself_is_no_table(column: Any) -> None:
-    for read in (lambda: RawInMemory(column, {}), lambda: Schema.from_public(column)):
-        with pytest.raises(DataError, match=r"must be columns with names: .*; received something else\.$"):
-            read()
-
-
 def test_declared_kinds_count_more_than_types() -> None:
     kinds = {"age": "categorical", "born": "categorical", "smokes": "categorical", "floor": "categorical"}
     table = RawInMemory(TABLE, kinds | {"job": "categorical"}, drop=["ill"])  # type: ignore[arg-type]
@@ -172,18 +165,6 @@ def test_a_list_has_no_kind_until_it_is_declared() -> None:
     with pytest.raises(DataError, match="columns without a type: 'age'"):
         RawInMemory({"age": [1, 2]}, {})
     assert contents(RawInMemory({"age": ["1", ""]}, {"age": "numeric"})) == {"age": [1.0, None]}
-
-
-def test_what_is_no_category() -> None:
-    values = ["a" * MOST_CHARACTERS, "a" * (MOST_CHARACTERS + 1), "\ud800", "NA", None]
-    table = RawInMemory({"job": values}, {"job": "categorical"})
-    assert contents(table) == {"job": [values[0], None, None, None, None]}
-
-
-def test_rows_by_position() -> None:
-    table = RawInMemory(TABLE, {}, drop=["ill"]).rows(np.array([2, 0]))
-    assert table.size == 2
-    assert contents(table) == {name: [cells[2], cells[0]] for name, cells in EXPECTED.items()}
 
 
 @pytest.mark.parametrize("cell", ["secret", "1e999"])

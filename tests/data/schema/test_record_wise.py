@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from support.tables import BIG, COLUMNS, NAME, ODD, TABLES, VALUES, built
+from support.tables import BIG, COLUMNS, NAME, TABLES, VALUES, built
 
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.cells import categories, category, cells, days, distinct, numbers, read, text_of
@@ -82,18 +82,6 @@ def test_what_made_others_move_is_taken_and_moves_none(case: str) -> None:
     values, replacement = REPLACED[case]
     taken = sum(check_others_stay(kind, values, 2, replacement) > 0 for kind in TABLES)
     assert taken >= 8
-
-
-def test_a_gap_in_one_of_three_thousand_records() -> None:
-    """One event had probability 1 on the first table and .12 on the second, at ε = ½."""
-    whole = pd.DataFrame({NAME: [BIG] * 3000})
-    with_gap = pd.DataFrame({NAME: [BIG] * 2999 + [None]})
-    assert with_gap[NAME].dtype == np.float64
-    schema = Schema((Column(NAME, "categorical", (str(BIG),), other=True),))
-    before, after = schema.encode(whole), schema.encode(with_gap)
-    assert before[:-1].tobytes() == after[:-1].tobytes()
-    assert before.sum(axis=0).tolist() == [3000, 0, 0]
-    assert after.sum(axis=0).tolist() == [2999, 0, 1]
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -195,35 +183,6 @@ def test_values_of_other_types_are_refused_and_not_spelt_out(value: Any) -> None
         assert caught.value.__suppress_context__
 
 
-def test_what_is_masked_is_missing() -> None:
-    masked = np.ma.masked_array([1, 3, 7], mask=[False, True, False])
-    schema = SCHEMAS["numeric"]
-    assert schema.encode({NAME: masked}).tobytes() == schema.encode({NAME: [1, None, 7]}).tobytes()
-
-
-class Scalars:
-    """A column of a library that nobody here has heard of, as tensors are."""
-
-    dtype = "torch.float32"
-
-    def __len__(self) -> int:
-        return 2
-
-    def tolist(self) -> list[float]:
-        return [1.0, 3.0]
-
-
-def test_columns_of_other_libraries_are_listed() -> None:
-    schema = SCHEMAS["categorical"]
-    assert schema.encode({NAME: Scalars()}).tobytes() == schema.encode({NAME: [1, 3]}).tobytes()
-
-
-def test_odd_values_are_odd() -> None:
-    """Every one of them is read by some schema, so that the properties above speak of all."""
-    for value in ODD:
-        assert any(encoded("lists", schema, [value]) is not None for schema in SCHEMAS.values())
-
-
 @pytest.mark.parametrize("text", ["NA", "N/A", "null", "None", "#N/A", "-nan", "1.#IND"])
 def test_what_other_readers_may_take_for_a_gap_is_one(text: str) -> None:
     """Arrow keeps "NA" as text in a column with a word and takes it for a gap in one of numbers."""
@@ -247,14 +206,6 @@ def test_equal_values_are_read_once_and_as_each_would_be_alone(values: list[Any]
         for place, value in zip(places, values, strict=True)
     ] == [True] * len(values)
     assert [category(kept[place]) for place in places] == [category(value) for value in values]
-
-
-def test_values_of_several_types_are_told_apart() -> None:
-    kept, places = distinct([1, True, 1.0, "1", np.str_("1"), 1, "1", 0.0, -0.0, [7], [7]])
-    assert places.tolist() == [0, 1, 2, 3, 4, 0, 3, 5, 5, 6, 7]
-    assert [type(value) for value in kept] == [int, bool, float, str, np.str_, float, list, list]
-    kept, places = distinct(np.array([2.0, 1.0, 2.0]))
-    assert (list(kept), places.tolist()) == ([1.0, 2.0], [1, 0, 1])
 
 
 def test_a_message_lists_no_hundred_columns() -> None:

@@ -55,37 +55,11 @@ def test_an_encoded_table_is_what_the_feature_names_say() -> None:
     assert encoded.tolist() == expected
 
 
-@given(ROWS, st.permutations(SCHEMA.names))
-def test_encoding_acts_on_each_record_alone_and_ignores_the_order_of_columns(
-    rows: list[tuple[Any, ...]], order: list[str]
-) -> None:
-    table = table_of(rows)
-    encoded = SCHEMA.encode({name: table[name] for name in order})
-    one_by_one = np.vstack([SCHEMA.encode(table_of([row])) for row in rows])
-    assert encoded.tobytes() == one_by_one.tobytes()
-
-
 @given(ROWS)
 def test_every_record_has_exactly_one_category_in_each_categorical_column(rows: list[tuple[Any, ...]]) -> None:
     encoded = SCHEMA.encode(table_of(rows))
     assert (encoded[:, 1:4].sum(axis=1) == 1).all()
     assert (encoded[:, 5:9].sum(axis=1) == 1).all()
-
-
-def test_equal_rows_are_bit_equal_whatever_type_they_come_in() -> None:
-    rows = [{"a": zero, "b": three} for zero in (0, 0.0, -0.0, "0", "-0", False) for three in (3, 3.0, "3")]
-    schema = Schema((Column("a"), Column("b", "categorical", (3, 4))))  # type: ignore[arg-type]
-    encodings = {schema.encode({name: [value] for name, value in row.items()}).tobytes() for row in rows}
-    assert len(encodings) == 1
-
-
-def test_a_pandas_frame_encodes_like_a_dict() -> None:
-    table = {"age": [1.5, 2.0], "sex": ["F", None], "income": [3, 4], "grade": [1, None]}
-    frame = pd.DataFrame(table)
-    frame["sex"] = frame["sex"].astype("category")
-    nullable = frame.assign(grade=pd.array([1, pd.NA], dtype="Int64"))
-    assert SCHEMA.encode(frame).tobytes() == SCHEMA.encode(table).tobytes()
-    assert SCHEMA.encode(nullable).tobytes() == SCHEMA.encode(table).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -203,12 +177,6 @@ def test_a_schema_needs_columns_with_different_names() -> None:
         Schema((Column("a=x"), Column("a", "categorical", ("x",))))
 
 
-def test_without_leaves_columns_out() -> None:
-    assert SCHEMA.without("sex", "age").names == ("income", "grade")
-    with pytest.raises(ParameterError, match="'height'"):
-        SCHEMA.without("height")
-
-
 TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=4)
 COLUMNS = st.one_of(
     st.builds(Column, TEXT, missing=st.booleans()),
@@ -324,18 +292,6 @@ def test_public_rows_make_the_same_schema_whatever_they_come_in(name: str) -> No
     frame = frames()[name]
     assert Schema.from_public(frame) == FROM_PUBLIC
     assert FROM_PUBLIC.encode(frame).tobytes() == FROM_PUBLIC.encode(MIXED).tobytes()
-
-
-def test_rows_that_differ_from_the_public_ones_are_encoded_all_the_same() -> None:
-    later = {"age": [3, 400], "rate": [None, 9], "job": [UNDECLARED, "a"], "member": [UNDECLARED, None]}
-    encoded = FROM_PUBLIC.encode(later | {"nothing": [1, None]})
-    by_name = dict(zip(FROM_PUBLIC.feature_names, encoded.T.tolist(), strict=True))
-    assert by_name["age"] == [17, 90]
-    assert by_name["rate"] == [0.25, 1]
-    assert by_name["rate is missing"] == [1, 0]
-    assert by_name["job is other"] == [1, 0]
-    assert by_name["member is other"] == [1, 0]
-    assert by_name["nothing is other"] == [1, 0]
 
 
 def test_types_decide_what_a_public_column_is() -> None:

@@ -46,7 +46,3 @@ def test_lines_are_read_as_they_were_written(rows: list[list[str | None]]) -> No
     read = parse_table(text, "the text")
     assert list(read) == ["a;b;c", "d"]
     assert list(zip(*read.values(), strict=True)) == [tuple(cell or None for cell in row) for row in rows]
-
-
-def test_a_row_of_one_empty_cell_is_a_row() -> None:
-    assert parse_table(f"{csv_line(['a'])}\n{csv_line([None])}\n", "the text") == {"a": [None]}

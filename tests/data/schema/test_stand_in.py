@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pcqr.data.schema import Column, Schema
-from pcqr.data.schema.raw import cut_further, has_cuts, stand_in_rows
+from pcqr.data.schema.raw import cut_further, stand_in_rows
 
 COUNT = 150
 
@@ -30,14 +30,6 @@ def test_each_cell_has_its_share_of_the_rows(cuts: list[float]) -> None:
     (sure,) = rows_of(Column("x", cuts=cuts, shares=list(shares))).T
     cells = np.bincount(np.searchsorted(cuts, sure, side="left"), minlength=len(shares))
     np.testing.assert_allclose(cells / COUNT, shares / shares.sum(), atol=1.01 / COUNT)
-
-
-def test_shares_that_are_unknown_are_equal() -> None:
-    found = rows_of(Column("x", cuts=[1, 2]), Column("job", "categorical", ["a", "b"], other=True), Column("free"))
-    x, a, b, other, missing, free = found.T
-    assert [(x <= 1).sum(), (x > 2).sum()] == [50, 50]
-    assert [column.sum() for column in (a, b, other, missing)] == [50, 50, 50, 0]
-    assert not free.any()
 
 
 def test_categories_have_their_shares_and_the_rest_is_another_one_or_missing() -> None:
@@ -117,9 +109,3 @@ def test_both_values_occur_however_rare_one_is() -> None:
 def test_other_numbers_are_spread_evenly(column: Column) -> None:
     assert np.unique(rows_of(column)).size > COUNT / 2
     assert len(cut_further(Schema((column,)), 2).columns[0].cuts) > len(column.cuts)
-
-
-def test_which_schemas_have_cuts() -> None:
-    assert not has_cuts(Schema((Column("x", bounds=(0, 1)),)))
-    assert has_cuts(Schema((Column("x"), Column("y", cuts=[1]))))
-    assert has_cuts(Schema((Column("x", "categorical", ["a"], shares=[0.5]),)))

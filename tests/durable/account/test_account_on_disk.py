@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 
 from pcqr.durable.account import Account
 from pcqr.durable.account import account as entries
-from pcqr.durable.account import keeping as places
 from pcqr.durable.account.filters import BasicFilter, Tally
 from pcqr.durable.ledger import create_ledger, opening
 from pcqr.durable.ledger.store import TURN, watched
@@ -131,23 +130,6 @@ def test_another_unit_and_a_seeded_run_are_refused(account: Account) -> None:
     assert account.charges == user_level.charges == ()
 
 
-@pytest.mark.parametrize("epsilon", [1e-300, 5e-324, 0.0])
-def test_tiny_charges_are_counted_exactly(account: Account, epsilon: float) -> None:
-    account.charge(Guarantee(epsilon), "tiny")
-    account.charge(Guarantee(1.0 - 2.0**-53), "nearly all")
-    assert account.spent.loss == Fraction(repr(epsilon)) + Fraction(repr(1.0 - 2.0**-53))
-    account.verify()
-
-
-def test_huge_figures() -> None:
-    account = Account.create("weak", 1e300, 0.999)
-    account.charge(Guarantee(1e300, 0.5), "x")
-    assert not account.covers(Guarantee(1e-300))
-    with pytest.raises(ParameterError, match="epsilon"):
-        Account.create("infinite", float("inf"), 1e-6)
-    assert not places.found("infinite").exists()  # type: ignore[union-attr]
-
-
 # Names ----------------------------------------------------------------------------------------------------------------
 
 
@@ -180,13 +162,6 @@ def test_strange_paths_are_refused_in_our_words(place: str) -> None:
             act(place)
 
 
-def test_a_data_directory_that_cannot_be_made(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (home / "file").write_text("")
-    monkeypatch.setenv("PCQR_DATA_DIR", str(home / "file"))
-    with pytest.raises(LedgerError, match="PCQR_DATA_DIR"):
-        Account.create("hospital", 1.0, 1e-6)
-
-
 def test_an_account_that_was_never_finished_is_told(home: Path) -> None:
     create_ledger(home / "half.account", "account").close()
     with pytest.raises(LedgerDamaged, match="never finished"):
@@ -206,12 +181,6 @@ def test_terms_of_another_version_are_refused(home: Path, monkeypatch: pytest.Mo
     monkeypatch.undo()
     with pytest.raises(OtherVersion, match="terms of format 2"):
         Account.open(home / "data" / "accounts" / "new.account", anchor=next((home / "state" / "anchors").iterdir()))
-
-
-def test_dots_lead_where_a_path_leads_and_never_out_of_the_accounts_by_a_name(home: Path) -> None:
-    assert places.found("../x") == Path("../x").absolute()
-    assert places.found("a/b") == Path("a/b").absolute()
-    assert places.found("v1.2") == home / "data" / "accounts" / "v1.2.account"
 
 
 def test_a_missing_account_says_how_to_make_it() -> None:
@@ -238,11 +207,6 @@ def test_a_directory_that_is_not_there_and_what_is_no_account_are_refused(home: 
     create_ledger(home / "other.account", "release").close()
     with pytest.raises(NotALedger):
         Account.open(home / "other.account")
-
-
-def test_all_names_are_known(account: Account) -> None:
-    Account.create("a-clinic", 1.0, 1e-6)
-    assert places.known() == ["a-clinic", account.name]
 
 
 # Copies, processes, crashes -------------------------------------------------------------------------------------------

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from pcqr.durable.ledger.anchor import BLOCK, Anchor, default_path, slot
+from pcqr.durable.ledger.anchor import BLOCK, Anchor, slot
 from pcqr.durable.ledger.chain import Link
 from pcqr.errors import AnchorMissing, LedgerError, LedgerInUse, LedgerRolledBack
 
@@ -91,13 +90,6 @@ def test_an_anchor_is_made_over_nothing_that_is_there(tmp_path: Path, content: b
     assert path.read_bytes() == content
 
 
-def test_no_file_is_no_anchor(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "anchor", tmp_path / "file" / "anchor"):
-        with pytest.raises(AnchorMissing, match="is not there"):
-            again(path)
-
-
 def test_the_anchor_of_another_ledger_is_neither_believed_nor_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "anchor"
     made(path, 5)
@@ -136,12 +128,3 @@ def test_an_anchor_that_vanishes_or_is_replaced_under_a_writer_is_noticed(tmp_pa
     path.write_bytes(content)
     with pytest.raises(AnchorMissing, match="while the ledger was open"):
         anchor.advance(link(1), yes)
-
-
-def test_by_default_it_is_in_the_state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PCQR_STATE_DIR", str(tmp_path))
-    assert default_path(OWN) == tmp_path / "anchors" / OWN
-    monkeypatch.delenv("PCQR_STATE_DIR")
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    if os.name == "posix" and os.uname().sysname == "Linux":
-        assert default_path(OWN) == tmp_path / "state" / "pcqr" / "anchors" / OWN

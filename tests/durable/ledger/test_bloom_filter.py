@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-import shutil
 import signal
 from enum import Enum
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -51,13 +49,6 @@ def test_a_key_that_was_added_is_never_new(parts: list[list[bytes]]) -> None:
         own.add(prefixes(part))
     for part in parts:
         assert own.may_have(prefixes(part)).all()
-
-
-def test_every_bit_of_a_prefix_can_be_the_one_that_is_set() -> None:
-    numbers = [1 << shift for shift in range(64)]
-    own = BloomFilter(START)
-    own.add(prefixes([number.to_bytes(8, "big") for number in numbers]))
-    assert own.may_have(prefixes([number.to_bytes(8, "big") for number in numbers])).all()
 
 
 def test_most_new_keys_fall_through() -> None:
@@ -112,13 +103,6 @@ def test_turns_find_exactly_the_keys_that_are_there(
     ledger.close()
 
 
-def test_keys_that_are_held_back_are_looked_for(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BloomFilter, "may_have", lambda _, numbers: np.ones(len(numbers), bool))
-    with files.create() as ledger:
-        add(ledger, *map(key, range(20)))
-        assert known(ledger, [key(number) for number in range(40)]) == {key(number) for number in range(20)}
-
-
 def test_keys_of_another_writer_are_found(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is one, as locks keep others out. The sieve does not rest on that: it counts for one chain."""
     monkeypatch.setattr(sqlite, "lock", lambda *_, **__: None)
@@ -155,24 +139,6 @@ def test_a_killed_writer_leaves_no_key_that_looks_new(
         there = {entry.body for entry in ledger.entries()}
         assert len(there) == (4 if point == "entries written" else 8)
         assert known(ledger, [key(number) for number in range(10)]) == there
-
-
-def test_adopted_copies_know_their_keys(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "MOST_RECENT", 3)
-    wanted = [key(number) for number in range(12)]
-    with files.create() as ledger:
-        add(ledger, *map(key, range(5)))
-        add(ledger, key(5))
-    for end in ("", "-wal"):
-        if (files.folder / f"ledger{end}").exists():
-            shutil.copy(files.folder / f"ledger{end}", files.folder / f"copy{end}")
-    files.anchor = files.folder / "another anchor"
-    with files.open("copy", adopt=True) as copy:
-        assert known(copy, wanted) == set(wanted[:6])
-        add(copy, key(6))
-        assert known(copy, wanted) == set(wanted[:7])
-    with files.open("copy") as again:
-        assert known(again, wanted) == set(wanted[:7])
 
 
 def test_a_sieve_is_filled_when_so_many_were_asked_for_that_it_pays(

@@ -59,18 +59,6 @@ def test_different_entries_have_different_hashes(one: tuple[object, ...], other:
     assert (hashed(*one) == hashed(*other)) == (one == other)  # type: ignore[arg-type]
 
 
-def test_bytes_that_move_from_one_field_to_the_next_are_another_entry() -> None:
-    def of(kind: str, key: bytes | None, body: bytes) -> bytes:
-        return hashed(bytes(32), IDENTITY, 1, kind, key, body, None)
-
-    assert len({of("ab", b"c", b"d"), of("a", b"bc", b"d"), of("a", b"b", b"cd"), of("abc", None, b"d")}) == 4
-    assert of("a", None, b"") != of("a", b"", b"")
-
-
-def test_only_the_last_entry_of_a_turn_closes_it() -> None:
-    assert [entry.closing is not None for entry in turns()] == [True, False, True, True, True]
-
-
 @pytest.mark.parametrize("position", range(5))
 @pytest.mark.parametrize(
     ("field", "changed"),
@@ -94,13 +82,6 @@ def test_a_key_is_found_where_it_begins_and_nowhere_else(keys: list[bytes], othe
     assert entry.each_key() == keys
     assert [entry.position(key) for key in keys] == list(range(len(keys)))
     assert entry.position(other) == (keys.index(other) if other in keys else None)
-
-
-def test_a_key_across_two_others_is_not_found() -> None:
-    entry = Entry(9, "answers", b"abcabd", b"", bytes(32), None, 2)
-    assert [entry.position(key) for key in (b"cab", b"abd", b"ab", b"", b"abcabd")] == [None, 1, None, None, None]
-    assert Entry(9, "answers", b"", b"", bytes(32)).position(b"") == 0
-    assert Entry(9, "answers", None, b"", bytes(32)).position(b"") is None
 
 
 def test_a_missing_or_repeated_entry_breaks_the_chain() -> None:

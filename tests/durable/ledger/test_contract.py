@@ -11,7 +11,7 @@ import pytest
 from support.ledgers import Shelf, add, bodies
 from support.unprivileged import in_a_process
 
-from pcqr.durable.ledger import Ledger, create_ledger, opening
+from pcqr.durable.ledger import Ledger, opening
 from pcqr.durable.ledger import store as points
 from pcqr.errors import LedgerClosed, LedgerError, LedgerUnconfirmed, ParameterError
 
@@ -26,33 +26,6 @@ def stop_at(name: str) -> object:
             raise Stop
 
     return points.watched(watcher)
-
-
-def test_a_new_ledger_is_empty_and_has_an_identity_of_its_own(shelf: Shelf) -> None:
-    with shelf.create() as one:
-        assert (one.last.seq, one.state, bodies(one)) == (0, b"", [])
-        assert len(bytes.fromhex(one.identity)) == 16
-        with create_ledger(shelf.place("other"), "account", shelf.folder / "other anchor") as other:
-            assert other.identity != one.identity
-
-
-def test_what_was_appended_is_there_after_reopening(shelf: Shelf) -> None:
-    with shelf.create() as ledger:
-        add(ledger, b"one", b"two", state=b"2")
-        add(ledger, b"three", state=b"3")
-        last = ledger.last
-    with shelf.open() as again:
-        assert (again.last, again.state, bodies(again)) == (last, b"3", [b"one", b"two", b"three"])
-        assert [entry.seq for entry in again.entries()] == [1, 2, 3]
-        assert again.is_confirmed
-
-
-def test_entries_from_somewhere_and_so_many(shelf: Shelf) -> None:
-    with shelf.create() as ledger:
-        add(ledger, *(b"%d" % number for number in range(1, 8)))
-        assert [entry.seq for entry in ledger.entries(after=5)] == [6, 7]
-        assert [entry.seq for entry in ledger.entries(after=2, limit=3)] == [3, 4, 5]
-        assert list(ledger.entries(after=7)) == list(ledger.entries(limit=0)) == []
 
 
 def test_entries_are_found_by_key_however_many(shelf: Shelf) -> None:

@@ -6,9 +6,7 @@ import os
 import pickle
 import re
 import signal
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from support import postgres
@@ -18,14 +16,12 @@ from support.unprivileged import in_a_process
 from pcqr.durable.ledger import create_ledger, open_ledger
 from pcqr.durable.ledger import store as points
 from pcqr.durable.ledger.opening import written_place
-from pcqr.durable.ledger.postgres import PostgresStore
 from pcqr.errors import (
     LedgerClosed,
     LedgerDamaged,
     LedgerInUse,
     LedgerRolledBack,
     LedgerUnwritable,
-    MissingExtra,
     NotALedger,
     ParameterError,
 )
@@ -257,16 +253,6 @@ def test_an_address_without_its_password_leaves_room_for_another() -> None:
     """Asterisks in its place would be tried, and what the environment or a file of the user's says would not."""
     for given in ("postgresql://u:swordfish@h/d?ledger=a", "postgresql://u@h/d?ledger=a&password=swordfish"):
         assert written_place(given) == "postgresql://u@h/d?ledger=a"
-
-
-def test_a_password_in_the_name_of_a_database_is_not_shown() -> None:
-    assert PostgresStore("postgresql://me@host/db;password=secret").place == "postgresql://me@host/db?ledger=main"
-
-
-def test_the_driver_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtra, match=r"pcqr\[postgres\]"):
-        open_ledger("postgresql://u@h/d", "release", tmp_path / "anchor")
 
 
 def test_only_the_parent_hears_of_a_forked_process(tables: Shelf) -> None:

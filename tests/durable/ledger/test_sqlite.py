@@ -288,13 +288,6 @@ def test_another_database_is_no_ledger(files: Shelf) -> None:
         files.open()
 
 
-def test_a_directory_is_no_ledger(files: Shelf) -> None:
-    with pytest.raises(LedgerUnwritable, match="no permission, or no file"):
-        open_ledger(files.folder, "release", files.anchor)
-    with pytest.raises(LedgerUnwritable, match="its directory does not exist"):
-        create_ledger(files.folder / "none" / "ledger", "release", files.anchor)
-
-
 def test_a_file_with_two_names_is_refused(files: Shelf) -> None:
     files.create().close()
     (files.folder / "twin").hardlink_to(files.place())

@@ -13,7 +13,7 @@ from support import clusters
 from pcqr.data.records import Encoded, Records
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.parted import Cluster, ClusterLost, ParquetParts, Parted, Reading, parquet
-from pcqr.data.records.predicates import Leaf, Predicate, Split
+from pcqr.data.records.predicates import Predicate
 from pcqr.data.records.vectors import PredicateVectors
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.labels import LabelColumn
@@ -102,24 +102,6 @@ def test_every_question_has_the_same_answer(there: Parted, here: Encoded) -> Non
     check_same(there.rows(positions).rows(again), here.rows(positions).rows(again))
     tree = drawn(here, 4)
     check_same(there.rows(positions).relabelled(tree), here.rows(positions).relabelled(tree))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_same_coins_draw_the_same_tree(there: Parted, here: Encoded, seed: int) -> None:
-    assert drawn(there, seed) == drawn(here, seed)
-
-
-@pytest.mark.parametrize("has_tree", [False, True], ids=["alone", "beside a tree"])
-def test_the_same_coins_make_the_same_linear_classifier(there: Parted, here: Encoded, has_tree: bool) -> None:
-    public = np.random.default_rng(1).normal(size=(50, WIDTH))
-    features = FeatureMap(PredicateVectors.of(QUESTIONS, WIDTH, public), Ferns(QUESTIONS[:6], 3, WIDTH), 100)
-    if has_tree:
-        tree = Split(QUESTIONS[1], Leaf(0), Split(QUESTIONS[4], Leaf(1), Leaf(0)))
-        features = features.beside(tree, public, 0.5)
-        assert features.tree == tree
-    plan = LinearStage(ROWS, *shape_of(features), 4, 1 << 16, 2.0**19, momentum=0.5, step_size=0.05)
-    linears = [dp_gradient_descent(features, records, plan, SeededEntropy(9)) for records in (there, here)]
-    assert linears[0] == linears[1]
 
 
 @pytest.mark.parametrize("lead", [-ROWS, ROWS], ids=["the second option", "the first option"])

@@ -19,7 +19,6 @@ from pcqr.data.records.parted.parquet import RawParquet
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.labels import LabelColumn
-from pcqr.datasets import read_table
 from pcqr.errors import DataError, ParameterError
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")
@@ -96,13 +95,6 @@ def test_files_row_groups_and_parts_change_nothing(
         check_same(read(folder), {name: whole[name] for name in whole.column_names})
 
 
-def test_one_file_is_read_as_read_table_reads_it(tmp_path: Path) -> None:
-    pq.write_table(pa.table(rows(1, 50)), tmp_path / "t.parquet", row_group_size=7)
-    table = read_table(tmp_path / "t.parquet")
-    expected = SCHEMA.encode(table, drop=["ill"])
-    assert read(tmp_path / "t.parquet").gathered().X.tobytes() == expected.tobytes()
-
-
 def test_the_order_is_that_of_paths_and_stray_files_are_no_part_of_the_table(tmp_path: Path) -> None:
     columns = rows(2, 30)
     for start, name in ((20, "b/z.parquet"), (0, "a.parquet"), (10, "b/a.PARQUET")):
@@ -128,25 +120,10 @@ def test_names_of_folders_may_be_a_column(tmp_path: Path) -> None:
     check_same(read(tmp_path), columns | {"code": codes})
 
 
-def test_empty_row_groups_and_files_are_nothing(tmp_path: Path) -> None:
-    columns = rows(4, 9)
-    with pq.ParquetWriter(tmp_path / "b.parquet", pa.table(columns).schema) as writer:
-        for start, count in ((0, 0), (0, 4), (4, 0), (4, 5)):
-            writer.write_table(pa.table(columns).slice(start, count))
-    pq.write_table(pa.table(columns).slice(0, 0), tmp_path / "a.parquet")
-    check_same(read(tmp_path), columns)
-
-
 def test_row_numbers_of_pandas_are_no_column(tmp_path: Path) -> None:
     table = pa.table(rows(5, 6)).append_column("__index_level_0__", pa.array(range(6)))
     pq.write_table(table, tmp_path / "t.parquet")
     assert ParquetParts.of(tmp_path).columns == ("age", "job", "seen", "code", "ill")
-
-
-def test_a_table_without_a_row_is_refused(tmp_path: Path) -> None:
-    pq.write_table(pa.table(rows(4, 0)), tmp_path / "t.parquet")
-    with pytest.raises(DataError, match="a table with at least one row; received an empty table"):
-        ParquetParts.of(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["none", "t.csv", "empty"])

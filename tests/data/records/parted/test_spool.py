@@ -37,29 +37,6 @@ def total(value: Arrays, times: int) -> tuple[np.ndarray[tuple[int], np.dtype[np
     return (np.array([times * int(value["codes"].sum(dtype=np.int64)), 1]),)
 
 
-def longer(value: Arrays) -> Arrays:
-    return {"numbers": np.concatenate([value["numbers"], [7.0]])}
-
-
-def test_values_come_back_as_they_were(tmp_path: Path) -> None:
-    held = Spool(tmp_path).hold(arrays, [3, 0, 100])
-    assert list(Spool(tmp_path).each(unchanged, held, own=[3, 0, 100])) == [True] * 3
-
-
-def test_sums_are_over_all_values(tmp_path: Path) -> None:
-    engine = Spool(tmp_path)
-    (found,) = engine.summed(total, engine.hold(arrays, [3, 4]), 10)
-    assert found.tolist() == [10 * (sum(range(6)) + sum(range(8))), 2]
-
-
-def test_a_value_may_be_made_of_another(tmp_path: Path) -> None:
-    engine = Spool(tmp_path)
-    first = engine.hold(arrays, [2])
-    second = engine.hold(longer, first)
-    engine.discard(first)
-    assert [value["numbers"].tolist() for value in engine.each(longer, second)] == [[0.0, 1.0 / 3.0, 7.0, 7.0]]
-
-
 def test_nothing_of_them_has_a_name(tmp_path: Path) -> None:
     engine = Spool(tmp_path)
     held = engine.hold(arrays, [1000])
