@@ -43,12 +43,12 @@ MODEL_UNSAVED = 1
 
 @dataclass(frozen=True)
 class Done:
-    """What a run that came to its end has to tell. `halted` is why queries stayed unanswered, if any did."""
+    """What a run that came to its end has to tell. `exhausted` is why queries stayed unanswered, if any did."""
 
     release: Release[Any]
     records: int
     kinds: Sequence[str]
-    halted: BudgetExhausted | None
+    exhausted: BudgetExhausted | None
     out: Path
     publication: Publication
     account: Account | None
@@ -91,13 +91,13 @@ def run(job: Answer) -> None:
                 public = inputs.shown.public if job.family.needs_public else None
                 release.fit(inputs.table, inputs.places, public=AssumePublic(public), groups=inputs.groups)
             answers.begin(signals, points.shape[0], show=job.show)
-            halted = None
+            exhausted = None
             answering = bar.add_task("answering", total=points.shape[0])
             publication = Publication(_model_folder(job, out), inputs.shown.schema, inputs.names)
             try:
                 for point in points:
                     label, kind, error = _answer(release, point, inputs.names)
-                    halted = halted or error
+                    exhausted = exhausted or error
                     with signals.held():
                         bar.update(answering, completed=answers.give(label, kind))
                         publication.keep(release)
@@ -106,7 +106,7 @@ def run(job: Answer) -> None:
                 if publication.saved is not None:
                     answers.beside += f" The published model is in {publication.folder}."
             answers.finish(out, overwrite=job.overwrite)
-        done = Done(release, inputs.records, answers.kinds, halted, out, publication, account)
+        done = Done(release, inputs.records, answers.kinds, exhausted, out, publication, account)
         _summarise(done, as_json=job.as_json)
     if publication.unsaved is not None:
         complain(publication.complaint)
@@ -116,7 +116,7 @@ def run(job: Answer) -> None:
     if publication.saved is not None and publication.saved.failed:
         complain(publication.missing)
         raise typer.Exit(MODEL_UNSAVED)
-    if halted is not None:
+    if exhausted is not None:
         raise typer.Exit(BUDGET_EXHAUSTED)
 
 
@@ -196,7 +196,7 @@ def _summarise(done: Done, *, as_json: bool) -> None:
             "out": str(done.out),
             "account": account_facts(done.account),
         }
-        print_json(summary | ({} if done.halted is None else {"error": error_fields(done.halted)}))
+        print_json(summary | ({} if done.exhausted is None else {"error": error_fields(done.exhausted)}))
         return
     kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in KINDS.items() if counts[kind])
     fields = {"guarantee": promise(release.guarantee_, done.records), counted(asked, "query", "queries"): kinds}
@@ -207,7 +207,7 @@ def _summarise(done: Done, *, as_json: bool) -> None:
         use = f"pcqr predict {shlex.quote(str(done.model_folder))} rows.csv --out predictions.csv"
         fields["model"] = f"{done.model_folder}. It labels any number of rows at no cost: {use}"
     Console().print(field_table(fields | {"answers": str(done.out), "account": account_line(done.account)}))
-    if done.halted is not None:
+    if done.exhausted is not None:
         first = release.plan_.remaining
         had = f"{first.queries or 0:,}" if first.unstable is None else f"{first.unstable:,} unstable"
         complain(

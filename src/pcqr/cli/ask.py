@@ -70,11 +70,11 @@ def run(job: Ask) -> None:
                 return
             if refusal is not None:
                 raise refusal
-            answers, halted = _asked(out, release, batch, asked, earlier, signals, show=job.show, as_json=job.as_json)
-        _summarise(job, out, release, answers, halted)
+            answers, exhausted = _asked(job, out, release, batch, asked, earlier, signals)
+        _summarise(job, out, release, answers, exhausted)
     finally:
         release.close()
-    if halted is not None:
+    if exhausted is not None:
         raise typer.Exit(BUDGET_EXHAUSTED)
 
 
@@ -147,28 +147,23 @@ def _opened(job: Ask) -> Any:
 
 
 def _asked(
-    out: Path,
-    release: Any,
-    batch: Batch,
-    asked: int,
-    earlier: Sequence[Row],
-    signals: Signals,
-    *,
-    show: bool,
-    as_json: bool,
+    job: Ask, out: Path, release: Any, batch: Batch, asked: int, earlier: Sequence[Row], signals: Signals
 ) -> tuple[Answers, Spent | None]:
+    """Ask all rows, with each answer on disk before it is shown. Return the answers, and what stopped them, if any."""
     try:
         journal = Journal(part_of(out))
     except InUse:
         raise ParameterError("--out", "a file that no other run is writing to", str(out)) from None
-    answers, halted = Answers(journal), None
+    answers, exhausted = Answers(journal), None
     try:
-        with progress(hidden=as_json or show) as bar:
-            answers.begin(signals, asked, show=show)
+        with progress(hidden=job.as_json or job.show) as bar:
+            answers.begin(signals, asked, show=job.show)
             task, start = bar.add_task("answering", total=asked), 0
             while start < asked:
                 rows = range(start, min(asked, start + BATCH))
-                given = _answered(release, batch(rows)) if halted is None else _known(release, batch, rows)
+                given = (
+                    _answered(release, batch(rows)) if exhausted is None else _answers_of_known(release, batch, rows)
+                )
                 try:
                     for answer in given:
                         told = earlier[start][1] if start < len(earlier) else UNANSWERED
@@ -176,7 +171,7 @@ def _asked(
                         bar.update(task, completed=answers.give(label, kind if told == UNANSWERED else told))
                         start += 1
                 except SPENT as error:  # the rest is looked up: a query asked before is in the log
-                    halted = error
+                    exhausted = error
                     answers.give(None, UNANSWERED)
                     start += 1
             answers.finish(out, overwrite=True)
@@ -190,7 +185,7 @@ def _asked(
         raise typer.Exit(STOPPED) from None
     finally:
         journal.close()
-    return answers, halted
+    return answers, exhausted
 
 
 def _answered(release: Any, rows: Any) -> Iterator[Any]:
@@ -198,7 +193,7 @@ def _answered(release: Any, rows: Any) -> Iterator[Any]:
     return release.answers(rows, confirm=True) if isinstance(release, Remote) else release.answers(rows)
 
 
-def _known(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:
+def _answers_of_known(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:
     """Return the logged answers of an exhausted release to rows that were asked before, None for the others."""
     is_known = release.known(batch(rows))
     known = [row for row, found in zip(rows, is_known, strict=True) if found]
@@ -281,7 +276,7 @@ def _batches(release: Any, table: Columns) -> Batch:
     return lambda rows: [[table[name][row] for name in names] for row in rows]
 
 
-def _summarise(job: Ask, out: Path, release: Any, answers: Answers, halted: Spent | None) -> None:
+def _summarise(job: Ask, out: Path, release: Any, answers: Answers, exhausted: Spent | None) -> None:
     counts, asked = Counter(answers.kinds), len(answers.kinds)
     published = getattr(release, "is_published_", None)
     if job.as_json:
@@ -293,9 +288,9 @@ def _summarise(job: Ask, out: Path, release: Any, answers: Answers, halted: Spen
             "published": published,
             "out": str(out),
         }
-        print_json(told | ({} if halted is None else {"error": error_fields(halted)}))
+        print_json(told | ({} if exhausted is None else {"error": error_fields(exhausted)}))
         return
-    meanings = KINDS | ({UNANSWERED: OF_QUOTA} if isinstance(halted, QuotaSpent) else {})
+    meanings = KINDS | ({UNANSWERED: OF_QUOTA} if isinstance(exhausted, QuotaSpent) else {})
     kinds = "\n".join(f"{counts[kind]:,} {meaning}" for kind, meaning in meanings.items() if counts[kind])
     fields = {counted(asked, "query", "queries"): kinds or "none", "answers": str(out)}
     if published:
@@ -303,12 +298,14 @@ def _summarise(job: Ask, out: Path, release: Any, answers: Answers, halted: Spen
         place = found_again(job.place, ledger=job.ledger, anchor=job.anchor)
         fields["published"] = f"pcqr export {place} --out DIRECTORY writes the model" if is_here else job.place
     Console().print(field_table(fields))
-    if halted is not None:
-        complain(f"{counts[UNANSWERED]:,} of {asked:,} queries are unanswered. {_of_all(halted, counts[UNANSWERED])}")
+    if exhausted is not None:
+        complain(
+            f"{counts[UNANSWERED]:,} of {asked:,} queries are unanswered. {_of_all(exhausted, counts[UNANSWERED])}"
+        )
 
 
-def _of_all(halted: Spent, unanswered: int) -> Spent:
+def _of_all(exhausted: Spent, unanswered: int) -> Spent:
     """What stopped one batch, said of the whole file: its answers are in the output."""
-    if isinstance(halted, QuotaSpent):
-        return QuotaSpent(halted.place, used=halted.used, allowance=halted.allowance, requested=unanswered)
-    return BudgetExhausted(spent=halted.spent, requested=unanswered, remaining=halted.remaining)
+    if isinstance(exhausted, QuotaSpent):
+        return QuotaSpent(exhausted.place, used=exhausted.used, allowance=exhausted.allowance, requested=unanswered)
+    return BudgetExhausted(spent=exhausted.spent, requested=unanswered, remaining=exhausted.remaining)
