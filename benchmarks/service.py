@@ -70,15 +70,16 @@ class Case:
     load: float
     """Share of one processor that the load itself took."""
     share: float | None
-    cost: float
+    cost: float | None = None
     """Microseconds of processor time that the server took for one request, in the round in which that was least."""
-    times_bare: float | None
+    times_bare: float | None = None
     """How many times that of the bare FastAPI endpoint."""
 
     def row(self) -> list[str]:
         share = "" if self.share is None else f"{self.share:.0%}"
         times = "" if self.times_bare is None else f"{self.times_bare:.2f}"
-        figures = (f"{self.speed:,.0f}", f"{self.p50:.1f}", f"{self.p99:.1f}", share, f"{self.cost:.0f}", times)
+        cost = "" if self.cost is None else f"{self.cost:.0f}"
+        figures = (f"{self.speed:,.0f}", f"{self.p50:.1f}", f"{self.p99:.1f}", share, cost, times)
         return [WORDS[self.server], ENDPOINTS.get(self.ask, ""), *figures]
 
 

@@ -10,15 +10,14 @@ import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.replying import FACTS, ROW, answered, refused, remote, said
+from support.replying import FACTS, ROW, answered, remote, said
 
 from pcqr import BudgetExhausted, Guarantee, PcqrError
 from pcqr.client.errors import BadReply, QuotaSpent
 from pcqr.client.wire import batch_of, cost_of, facts_of
 from pcqr.data.schema import Column
 from pcqr.errors import ParameterError
-from pcqr.privacy.unit import USER, Unit
-from pcqr.releases.protocol.answers import BatchCost, Usage
+from pcqr.releases.protocol.answers import Usage
 
 pytestmark = pytest.mark.usefixtures("pauses")
 JSON = st.recursive(
@@ -42,18 +41,6 @@ def test_the_facts_are_those_of_a_release() -> None:
     assert facts.schema.columns[1] == Column("sex", "categorical", ["female", "male"], other=True)
     assert (facts.features, facts.classes, facts.planned) == (7, ("well", "ill"), 300)
     assert (facts.spent, facts.remaining) == (Usage(3, 1), Usage(None, 9))
-
-
-def test_a_guarantee_about_persons_stays_one() -> None:
-    unit = Unit.user(1_234)
-    facts = facts_of(FACTS | {"guarantee": FACTS["guarantee"] | {"unit": unit.adjacency}})
-    assert facts.guarantee.unit == unit
-    facts = facts_of(FACTS | {"guarantee": FACTS["guarantee"] | {"unit": USER.adjacency}})
-    assert facts.guarantee.unit == USER
-
-
-def test_a_cost_is_a_cost() -> None:
-    assert cost_of(COST, 2) == BatchCost(**COST | {"remaining": Usage(None, 9), "unstable_range": (0.1, 1.0)})
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -84,16 +71,12 @@ def test_any_other_value_in_any_place_is_read_or_refused(data: st.DataObject) ->
     "changed",
     [
         {"answers": [ANSWER]},
-        {"answers": [ANSWER] * 3},
         {"answers": [ANSWER, {"label": "dead", "coin": None, "kind": "stable"}]},
-        {"answers": [ANSWER, {"label": 1, "coin": None, "kind": "stable"}]},
         {"answers": [ANSWER, {"label": None, "coin": None, "kind": "stable"}]},
         {"answers": [ANSWER, {"label": "ill", "coin": None, "kind": "sure"}]},
         {"answers": {"0": ANSWER, "1": ANSWER}},
         {"spent": {"queries": -1, "unstable": 0}},
-        {"spent": {"queries": 1.5, "unstable": 0}},
         {"remaining": {"queries": True, "unstable": 0}},
-        {"remaining": None},
     ],
 )
 def test_a_batch_that_is_none_is_refused(changed: dict[str, Any]) -> None:
@@ -106,18 +89,12 @@ def test_a_batch_that_is_none_is_refused(changed: dict[str, Any]) -> None:
     [
         {"most_rows": None},
         {"on_unstable": "never"},
-        {"expectation": {"unstable_share": 1.5}},
         {"expectation": {"unstable_share": 0.5, "unstable_range": [0.1, -0.5]}},
         {"expectation": {"unstable_share": 0.5, "unstable_range": [0.1]}},
-        {"plan": {"publish": {"after_queries": -1}}},
         {"classes": []},
-        {"classes": [None, "ill"]},
         {"columns": []},
-        {"columns": [{"name": "age", "kind": "numeric", "bounds": [5, 1]}]},
         {"guarantee": {"epsilon": -1, "delta": 0, "is_private": True}},
-        {"guarantee": {"epsilon": 1, "delta": 0}},
         {"guarantee": FACTS["guarantee"] | {"unit": "replace nothing"}},
-        {"kind": "oracle"},
         {"state": "asleep"},
     ],
 )
@@ -152,16 +129,3 @@ def test_refusals_with_odd_details_are_errors_of_ours(code: str, status: int, de
     found = remote(lambda _: said(told, status))
     with pytest.raises((BudgetExhausted, QuotaSpent, BadReply)):
         found.predict({name: [value] * 4 for name, value in ROW.items()})
-
-
-@pytest.mark.parametrize("code", ["budget_exhausted", "quota_spent"])
-def test_a_server_whose_facts_are_exhausted_ends_no_stack(code: str) -> None:
-    calls: list[str] = []
-
-    def handler(request: httpx.Request) -> httpx.Response:
-        calls.append(request.url.path)
-        return refused(code, 410)
-
-    with pytest.raises(PcqrError, match=code):
-        remote(handler, name="")
-    assert len(calls) == 1

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from support.certificates import certificate
 from support.kept import AT_FIT, ESTIMATORS, HARD, QUERIES, kept, reopened
-from support.serving import CLINIC, clinic, clinic_place, model_place, release_place, running, serving
+from support.serving import CLINIC, clinic, clinic_place, release_place, running, serving
 
 import pcqr
-from pcqr import BudgetExhausted, DataError
+from pcqr import BudgetExhausted
 from pcqr.client import Remote
-from pcqr.client.errors import BadReply, NotAdmitted, NotConfirmed, QuotaSpent, ServiceError
+from pcqr.client.errors import BadReply, NotAdmitted, QuotaSpent
 from pcqr.client.wire import Address, Wire
 from pcqr.releases.protocol.answers import Usage
 from pcqr.server.app import make_app
@@ -56,48 +56,6 @@ def test_a_release_that_is_served_is_the_release(tmp_path: Path) -> None:
     local.close()
 
 
-@pytest.mark.parametrize("name", AT_FIT)
-def test_a_release_without_votes_is_served_and_its_classifier_where_it_is_shown(name: str, tmp_path: Path) -> None:
-    kept(tmp_path / "served", name)
-    kept(tmp_path / "here", name)
-    local: Any = reopened(tmp_path / "here")
-    is_shown = name == "published at fit"
-    with serving(release_place(tmp_path / "served")) as address, pcqr.connect(address) as remote:
-        assert remote.guarantee_ == replace(local.guarantee_, rho=None)  # which is for accounts
-        assert remote.preview(QUERIES) == local.preview(QUERIES)
-        assert list(remote.answers(QUERIES)) == list(local.answers(QUERIES))
-        assert (remote.queries_answered_, remote.unstable_remaining_) == (0, None)
-        assert remote.is_published_ == is_shown
-        told = httpx.get(f"{address}/v1/releases/ages").json()
-        assert (told["state"], told["shows_classifier"]) == ("published", is_shown)
-        assert (told["rules"] is not None, told["picture"] is not None) == (is_shown, is_shown)
-        picture = httpx.get(f"{address}/v1/releases/ages/picture.svg")
-        assert picture.status_code == (200 if is_shown else 404)
-    local.close()
-
-
-def test_numbers_and_a_release_that_halts(tmp_path: Path) -> None:
-    kept(tmp_path)
-    with serving(release_place(tmp_path)) as address, pcqr.connect(address) as remote:
-        assert remote.schema_ is None
-        assert remote.predict(QUERIES).tolist() == (QUERIES[:, 0] > 0.4).astype(int).tolist()
-        many = np.random.default_rng(1).uniform(0.395, 0.405, (3_000, 1))
-        before = remote.queries_answered_
-        with pytest.raises(NotConfirmed, match="3,000 new queries are expected to exhaust the release") as refused:
-            remote.predict(many)
-        assert (refused.value.code, refused.value.cost) == ("would_exhaust", remote.preview(many))
-        assert remote.queries_answered_ == before, "nothing was asked"
-        assert remote.answer(many[0]).kind in ("stable", "unstable")
-        with pytest.raises(BudgetExhausted) as halted:
-            remote.predict(many, confirm=True)
-        assert halted.value.remaining.unstable == 0
-        assert halted.value.requested == 3_000 - len(halted.value.answers)
-        assert [answer.spent.queries for answer in halted.value.answers][-1] == halted.value.spent.queries
-        assert remote.predict(QUERIES[:5]).tolist() == [0] * 5, "what was asked before is still answered"
-        with pytest.raises(DataError, match="1 columns"):
-            remote.predict([[1.0, 2.0]])
-
-
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
 def test_any_number_of_rows_are_previewed_and_asked_in_requests_that_the_server_takes(
     tmp_path: Path, name: str
@@ -125,28 +83,10 @@ def test_any_number_of_rows_are_previewed_and_asked_in_requests_that_the_server_
     assert here() == after != before
 
 
-def test_rows_of_a_schema_are_previewed_in_pieces_too(tmp_path: Path) -> None:
-    clinic_place(tmp_path / "here")
-    local: Any = reopened(tmp_path / "here")
-    places = clinic_place(tmp_path / "served"), model_place(tmp_path)
-    with serving(*places, most_rows=7) as address:
-        queries = {name: [*values, *values[:5]] for name, values in clinic(30, seed=5).items()}
-        queries["age"][-1], queries["age"][7] = "100", 260  # beyond its bounds: the same query
-        with pcqr.connect(f"{address}/clinic") as remote:
-            assert remote.preview(queries) == local.preview(queries)
-        with pcqr.connect(f"{address}/tree") as remote:
-            assert remote.preview(queries).published == len(queries["age"])
-            assert remote.preview(queries).is_certain
-    local.close()
-
-
 def test_a_coin_is_told_where_the_release_tells_it(tmp_path: Path) -> None:
     for on_unstable in ("abstain", "random"):
         kept(tmp_path / on_unstable, on_unstable=on_unstable)
-        with (
-            serving(release_place(tmp_path / on_unstable)) as address,
-            pcqr.connect(f"{address}/ages") as remote,
-        ):
+        with serving(release_place(tmp_path / on_unstable)) as address, pcqr.connect(f"{address}/ages") as remote:
             answers: list[Any] = []
             for x in HARD:
                 answers.append(remote.answer(x))
@@ -160,17 +100,6 @@ def test_a_coin_is_told_where_the_release_tells_it(tmp_path: Path) -> None:
         local = reopened(tmp_path / on_unstable)
         assert [answer.label for answer in local.answers(known)] == [answer.label for answer in answers]
         local.close()
-
-
-def test_a_published_model_predicts(tmp_path: Path) -> None:
-    with serving(model_place(tmp_path)) as address, pcqr.connect(f"{address}/tree") as remote:
-        assert remote.predict(clinic(400))[:5].tolist() == [
-            "ill" if age > 60 else "well" for age in clinic(400)["age"][:5]
-        ]
-        assert remote.answer({"age": 3, "sex": "male", "seen": None}).kind == "published"
-        assert remote.preview(clinic(3)).is_certain
-        assert remote.is_published_
-        assert remote.queries_answered_ == 0
 
 
 def test_a_reply_that_was_lost_is_not_answered_twice(tmp_path: Path) -> None:
@@ -226,12 +155,6 @@ def test_keys_are_asked_for_and_their_quotas_end_a_batch(tmp_path: Path, monkeyp
     assert key not in str(spent.value) + repr(remote)
 
 
-def test_names_that_are_not_served(tmp_path: Path) -> None:
-    kept(tmp_path)
-    with serving(release_place(tmp_path)) as address, pytest.raises(ServiceError, match="unknown_model"):
-        pcqr.connect(f"{address}/other")
-
-
 def test_a_certificate_is_verified(tmp_path: Path) -> None:
     kept(tmp_path)
     chain, key = certificate(tmp_path)
@@ -243,3 +166,23 @@ def test_a_certificate_is_verified(tmp_path: Path) -> None:
             pcqr.connect(address)
         with pcqr.connect(address, verify=str(chain)) as remote:
             assert remote.answer([0.9]).label == 1
+
+
+@pytest.mark.parametrize("name", AT_FIT)
+def test_a_release_without_votes_is_served_and_its_classifier_where_it_is_shown(name: str, tmp_path: Path) -> None:
+    kept(tmp_path / "served", name)
+    kept(tmp_path / "here", name)
+    local: Any = reopened(tmp_path / "here")
+    is_shown = name == "published at fit"
+    with serving(release_place(tmp_path / "served")) as address, pcqr.connect(address) as remote:
+        assert remote.guarantee_ == replace(local.guarantee_, rho=None)  # which is for accounts
+        assert remote.preview(QUERIES) == local.preview(QUERIES)
+        assert list(remote.answers(QUERIES)) == list(local.answers(QUERIES))
+        assert (remote.queries_answered_, remote.unstable_remaining_) == (0, None)
+        assert remote.is_published_ == is_shown
+        told = httpx.get(f"{address}/v1/releases/ages").json()
+        assert (told["state"], told["shows_classifier"]) == ("published", is_shown)
+        assert (told["rules"] is not None, told["picture"] is not None) == (is_shown, is_shown)
+        picture = httpx.get(f"{address}/v1/releases/ages/picture.svg")
+        assert picture.status_code == (200 if is_shown else 404)
+    local.close()

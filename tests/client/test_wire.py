@@ -66,24 +66,15 @@ def test_tries_end_and_the_message_says_what_to_do(pauses: list[float], error: t
     assert len(pauses) == TRIES - 1
 
 
-def test_a_page_of_a_proxy_is_waited_for_where_its_status_says_so(pauses: list[float]) -> None:
-    replies = iter([httpx.Response(502, text="<h1>Bad gateway</h1>"), None])
-    assert remote(lambda request: next(replies) or answered(request)).answer(ROW).kind == "stable"
-    assert len(pauses) == 1
-
-
 @pytest.mark.parametrize(
     "reply",
     [
         httpx.Response(200, text="<h1>It works!</h1>"),
         httpx.Response(302, headers={"location": "http://elsewhere.example"}),
         httpx.Response(200, content=b"x", headers={"content-encoding": "gzip", "content-type": "application/json"}),
-        httpx.Response(200, content=b"{", headers={"content-type": "application/json"}),
         httpx.Response(200, content=b"\xff", headers={"content-type": "application/json"}),
-        httpx.Response(200, content=b'{"a": NaN}', headers={"content-type": "application/json"}),
         httpx.Response(200, content=b'{"a": 1, "a": 2}', headers={"content-type": "application/json"}),
         httpx.Response(200, content=b"[" * 100_000, headers={"content-type": "application/json"}),
-        httpx.Response(200, content=b"9" * 10_000, headers={"content-type": "application/json"}),
         said(["a", "list"]),
         said({"error": "x"}, 418),
     ],
@@ -176,16 +167,6 @@ def test_a_closed_port_is_said_at_once_in_a_sentence(pauses: list[float]) -> Non
     assert pauses == []
 
 
-def test_a_name_that_there_is_not_is_said_at_once(pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    def resolved(*_: object, **__: object) -> object:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr("socket.getaddrinfo", resolved)
-    with pytest.raises(ServiceAway, match="cannot be reached: no machine of this name"):
-        pcqr.connect("http://nowhere.example/hospital")
-    assert pauses == []
-
-
 def test_a_server_that_does_not_speak_tls_is_said_at_once(pauses: list[float]) -> None:
     def behave(caller: socket.socket) -> None:
         caller.recv(65_536)
@@ -194,26 +175,6 @@ def test_a_server_that_does_not_speak_tls_is_said_at_once(pauses: list[float]) -
     with listening(behave) as port, pytest.raises(BadReply, match="http://"):
         pcqr.connect(f"https://127.0.0.1:{port}/hospital")
     assert pauses == []
-
-
-def test_a_server_that_hangs_up_on_plain_http_may_want_tls() -> None:
-    with listening(lambda _: None) as port, pytest.raises(ServiceAway, match="https://"):
-        pcqr.connect(f"http://127.0.0.1:{port}/hospital")
-
-
-def test_a_server_that_was_there_is_waited_for(pauses: list[float]) -> None:
-    def behave(caller: socket.socket) -> None:
-        caller.recv(65_536)
-        body = json.dumps(FACTS).encode()
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        caller.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
-
-    with listening(behave) as port:
-        found = pcqr.connect(f"http://127.0.0.1:{port}/hospital")
-    with pytest.raises(ServiceAway, match="found nobody there"):
-        found.answer(ROW)
-    assert len(pauses) == TRIES - 1
-    found.close()
 
 
 def test_the_key_is_in_the_header_and_nowhere_else(

@@ -13,19 +13,16 @@ import httpx
 import numpy as np
 import pytest
 from support.kept import kept
-from support.serving import BORDER, clinic_place, model_place, release_place, running, serving
+from support.serving import clinic_place, model_place, release_place, serving
 
 from pcqr.durable.ledger.store import Store
 from pcqr.errors import LedgerUnwritable
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import Answered, Asked, Reply
 from pcqr.server import batcher as batchers
-from pcqr.server.app import make_app
 from pcqr.server.batcher import Batcher
 from pcqr.server.errors import Refusal
 from pcqr.server.keys import KeyFile
-from pcqr.server.service import Service
-from pcqr.server.state import ServerState, Settings
 
 
 class Fake:
@@ -200,24 +197,6 @@ def test_a_fault_is_told_to_those_of_its_turn_alone() -> None:
     batcher.close()
 
 
-def test_over_http_a_closed_ledger_is_a_503_and_then_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batchers, "RETRY_SECONDS", 0.0)
-    kept(tmp_path)
-    state = ServerState(Settings(), Service.open([release_place(tmp_path)]))
-    with (
-        running(make_app(state), state) as server,
-        httpx.Client(base_url=server.address) as client,
-    ):
-        assert client.post("/v1/releases/ages/ask", json={"x": [[0.1]]}).status_code == 200
-        state.service.release("ages").release.close()  # as it does itself when the disk is full
-        refused = client.post("/v1/releases/ages/ask", json={"x": [[0.2]]})
-        assert (refused.status_code, refused.json()["code"]) == (503, "ledger_closed")
-        assert "Retry-After" in refused.headers
-        again = [client.post("/v1/releases/ages/ask", json={"x": [[x]]}).json()["answers"][0] for x in (0.1, 0.2)]
-        assert [each["kind"] for each in again] == ["repeated", "stable"]
-        assert client.get("/v2/health/ready").status_code == 200
-
-
 def test_a_log_that_failed_leaves_the_other_releases_alone_and_reading_makes_it_try_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,15 +264,3 @@ def test_a_key_has_its_quota_its_own_answers_and_no_more(tmp_path: Path) -> None
         same = {"Idempotency-Key": "one"}
         assert ask(holder, 0.6, **same).status_code == 200
         assert ask(asker, 0.7, **same).json()["code"] == "quota_spent", "a token is one's own"
-
-
-def test_unstable_answers_of_a_key_end_with_its_quota(tmp_path: Path) -> None:
-    kept(tmp_path)
-    file = KeyFile(tmp_path / "keys.json")
-    key = {"Authorization": f"Bearer {file.create('ward-7', 'asker', Usage(None, 1))}"}
-    with serving(release_place(tmp_path), keys=file.path) as address, httpx.Client(base_url=address) as client:
-        refused = client.post("/v1/releases/ages/ask", json={"x": BORDER}, headers=key)
-        told = refused.json()
-        assert (refused.status_code, told["code"]) == (403, "quota_spent"), told
-        assert [each["kind"] for each in told["details"]["answered"]].count("unstable") == 1
-        assert client.get("/v1/releases", headers=key).json()["releases"][0]["state"] == "open"

@@ -110,17 +110,6 @@ def test_a_database_that_is_away_is_told_once_by_whoever_looks_and_the_server_is
     assert ["refused" in line for line in lines(caplog)] == [True, False]
 
 
-def test_too_much_at_once_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    kept(tmp_path)
-    state = ServerState(Settings(), Service.open([release_place(tmp_path)]))
-    with running(make_app(state), state) as server:
-        state.in_flight = state.settings.most_requests
-        assert [ask(server, 0.1) for _ in range(3)] == [503] * 3
-        state.in_flight = 0
-        assert ask(server, 0.1) == 200
-    assert lines(caplog) == ["requests are refused (503, overloaded): Too many requests at once."]
-
-
 def test_an_episode_ends_when_it_is_over_or_when_nobody_was_refused_for_long(caplog: pytest.LogCaptureFixture) -> None:
     now = 0.0
     episodes = Episodes(lambda: now)

@@ -21,7 +21,7 @@ from pcqr import AgnosticRelease
 from pcqr.hypotheses import Thresholds
 from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile
-from pcqr.server.logs import REQUESTS, Counts, JsonLines, Metrics, configure
+from pcqr.server.logs import REQUESTS, JsonLines, configure
 from pcqr.server.requests import Request, Response
 
 SENTINELS = ("SENTINEL", "0.12345", "0.40012", "stable", "pcqr_key", "evil")
@@ -159,13 +159,6 @@ def test_milliseconds_are_rounded_up_to_the_schedule(log: Log) -> None:
     assert line["ms"] >= 20
 
 
-def test_a_client_that_left_has_no_status(log: Log) -> None:
-    with pytest.raises(AssertionError):
-        ask(guarded(fine)[0], "POST", "/", [HOST, (b"content-length", b"2")], parts=())
-    (line,) = log.lines
-    assert line["status"] is None
-
-
 def test_configured_once_for_all(capsys: pytest.CaptureFixture[str]) -> None:
     root, ours = logging.getLogger(), logging.getLogger("pcqr")
     before = root.handlers[:], root.level, ours.level
@@ -180,15 +173,3 @@ def test_configured_once_for_all(capsys: pytest.CaptureFixture[str]) -> None:
     written = capsys.readouterr()
     assert [json.loads(line)["message"] for line in written.err.splitlines()] == ["here", "this"]
     assert written.out == ""
-
-
-def test_metrics_of_releases_are_read_when_looked_at() -> None:
-    spent = [Counts("a", Usage(0, 0), Usage(None, 5))]
-    metrics = Metrics(lambda: spent)
-    assert b'pcqr_unstable_remaining{release="a"} 5.0' in metrics.text()
-    spent[0] = Counts("a", Usage(9, 2), Usage(None, 3))
-    text = metrics.text().decode()
-    assert 'pcqr_queries_spent_total{release="a"} 9.0' in text
-    assert 'pcqr_unstable_spent_total{release="a"} 2.0' in text
-    assert 'pcqr_unstable_remaining{release="a"} 3.0' in text
-    assert "pcqr_queries_remaining{" not in text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.asgi import HOST, Reply, ask, asked, guarded, scope
@@ -57,14 +56,6 @@ def test_a_length_that_is_too_large_is_refused_before_anything_is_sent() -> None
     assert post(app, [b"x"], [HOST, (b"content-length", b"9" * 30)]).status == 200  # no parser lets that through
 
 
-def test_a_slow_body_gets_408_and_is_closed() -> None:
-    inner = Endpoint()
-    app, state = guarded(inner, read_seconds=0.05)
-    told = post(app, [b"{", None], [HOST, (b"content-length", b"2")])
-    assert (told.status, told.code, told.header("connection")) == (408, "too_slow", "close")
-    assert (inner.calls, state.held_bytes) == (0, 0)
-
-
 def test_a_client_that_leaves_gets_no_reply_and_nothing_is_begun() -> None:
     inner = Endpoint()
     app, state = guarded(inner)
@@ -101,24 +92,6 @@ def test_so_many_at_once_and_no_more() -> None:
     assert (refused.status, refused.code, refused.header("retry-after")) == (503, "overloaded", "1")
 
 
-def test_slow_bodies_take_no_place_among_requests() -> None:
-    async def scene() -> Reply | None:
-        app, _ = guarded(Endpoint(), most_requests=1)
-        of = scope("POST", "/", [HOST, (b"content-length", b"2")])
-        slow = [asyncio.create_task(asked(app, of.copy(), [b"{", None])) for _ in range(5)]
-        await asyncio.sleep(0.01)
-        try:
-            return await asked(app, scope())
-        finally:
-            for each in slow:
-                each.cancel()
-            await asyncio.gather(*slow, return_exceptions=True)
-
-    told = asyncio.run(scene())
-    assert told is not None
-    assert told.status == 200
-
-
 def test_all_bodies_together_have_a_limit() -> None:
     """However many send them. Short ones are let in all the same."""
 
@@ -140,16 +113,6 @@ def test_all_bodies_together_have_a_limit() -> None:
     codes = [told.code for told in long if told]
     assert codes.count("too_slow") == 32
     assert codes.count("overloaded") == 8
-
-
-@pytest.mark.parametrize(("path", "status"), [("/v2/health/ready", 503), ("/v2", 503), ("/v2/health/live", 200)])
-def test_a_server_that_ends_begins_nothing_new(path: str, status: int) -> None:
-    app, state = guarded(Endpoint())
-    state.is_closing = True
-    told = ask(app, path=path)
-    assert told.status == status
-    if status == 503:
-        assert told.code == "closing"
 
 
 def test_a_failure_gives_its_place_back() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import shutil
@@ -47,15 +46,6 @@ def test_a_name_for_others_needs_keys_on_loopback_too(name: str) -> None:
     """A proxy on this machine passes on whoever asks for that name: without keys they would all be holders."""
     with pytest.raises(ParameterError, match=r"--host-name.*pcqr keys create"):
         serve([], Settings(port=0, host_names=(name,)), never)
-
-
-def test_a_name_is_judged_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    def resolved(*_: object, **__: object) -> object:
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.9.9.9", 0))]
-
-    monkeypatch.setattr("socket.getaddrinfo", resolved)
-    with pytest.raises(ParameterError, match="pcqr keys create"):
-        bind(Settings(host="localhost.example", port=0))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST", "127.0.0.2", "::1", "[::1]"])
@@ -109,19 +99,6 @@ def test_tls_files_that_do_not_do_are_said_plainly(tmp_path: Path) -> None:
     ):
         with pytest.raises(ParameterError, match="--certificate"):
             tls(Settings(certificate=wrong[0], certificate_key=wrong[1]))
-
-
-def test_what_was_there_when_the_server_started_is_not_looked_through_under_load(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """All of it, again and again, took a tenth of a second each time, in which nobody was answered."""
-    frozen: list[int] = []
-    monkeypatch.setattr("pcqr.server.logs.configure", lambda: None)
-    monkeypatch.setattr("pcqr.server.run.Server.run", lambda *_, **__: frozen.append(gc.get_freeze_count()))
-    there = len(gc.get_objects())
-    serve([], Settings(port=0), never)
-    assert frozen[0] > there / 2
-    assert gc.get_freeze_count() == 0
 
 
 def run(*words: object) -> Result:
@@ -260,12 +237,6 @@ def test_several_workers_serve_one_address_and_are_started_anew() -> None:
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
 
 
-def test_several_workers_need_a_log_that_they_can_share(tmp_path: Path) -> None:
-    place = Place("ages", kept(tmp_path), anchor=tmp_path / "anchor")
-    with pytest.raises(ParameterError, match="--workers must be 1 for ages, whose log is a file"):
-        serve([place], Settings(port=0, workers=2), never)
-
-
 def test_workers_tell_their_numbers_together(tmp_path: Path) -> None:
     """Two processes with one folder: either tells the sum, and what releases have spent once."""
     words = (
@@ -287,3 +258,18 @@ def test_a_worker_that_cannot_begin_ends_all() -> None:
         bound.bind(("127.0.0.1", 0))
         with pytest.raises(WorkersFailed):
             watch(fails_at_once, bound, 2, lambda: None)
+
+
+def test_a_name_is_judged_by_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    def resolved(*_: object, **__: object) -> object:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.9.9.9", 0))]
+
+    monkeypatch.setattr("socket.getaddrinfo", resolved)
+    with pytest.raises(ParameterError, match="pcqr keys create"):
+        bind(Settings(host="localhost.example", port=0))
+
+
+def test_several_workers_need_a_log_that_they_can_share(tmp_path: Path) -> None:
+    place = Place("ages", kept(tmp_path), anchor=tmp_path / "anchor")
+    with pytest.raises(ParameterError, match="--workers must be 1 for ages, whose log is a file"):
+        serve([place], Settings(port=0, workers=2), never)

@@ -167,20 +167,6 @@ def test_refusals_of_every_kind_wait_as_answers_do() -> None:
     assert statuses == {"host": 421, "long": 413, "failure": 500}
 
 
-def test_a_late_reply_leaves_at_a_later_tick_and_is_counted() -> None:
-    async def scene() -> tuple[Left, ServerState]:
-        app, state = scheduled(sleeping)
-        remaining = Left()
-        await asyncio.gather(
-            send_to(app, remaining, "slow", scope(path="/60")), send_to(app, remaining, "quick", scope(path="/0"))
-        )
-        return remaining, state
-
-    remaining, state = asyncio.run(scene())
-    assert remaining.order == ["quick", "slow"]
-    assert b"pcqr_late_replies_total 0.0" not in state.metrics.text()
-
-
 def test_a_long_batch_waits_as_long_as_its_rows_say_however_quick_it_was(tmp_path: Path) -> None:
     """At a period of 50 ms a batch of 10,000 rows was always late: its time told how long its votes took."""
     kept(tmp_path)

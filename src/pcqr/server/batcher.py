@@ -32,7 +32,7 @@ from pcqr.server.logs import EPISODES, unreadable
 MOST_ROWS = 4_096
 """Of one transaction, but for a single request that has more."""
 RETRY_SECONDS = 1.0
-GATHER_SECONDS = 0.002
+GATHER_SECONDS = 0.001
 """How long the next requests are gathered after a transaction of several: whoever was answered then asks again."""
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pcqr.errors import DataError, LedgerError, PcqrError
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
 
 STATUS: Mapping[str, int] = {
     "bad_http": 400,
@@ -72,12 +69,6 @@ class Refusal(Exception):
         """The JSON object of every refusal; `error` is what clients of the inference protocol show."""
         told = {"error": self.message, "code": self.code, "status": self.status, "details": self.details}
         return json.dumps(told).encode()
-
-    @property
-    def response(self) -> Response:
-        from starlette.responses import Response  # noqa: PLC0415 - `pcqr keys` does without the extra
-
-        return Response(self.body, self.status, self.headers, "application/json")
 
 
 def refusal(error: Exception) -> Refusal:

@@ -1,4 +1,4 @@
-"""Who asks: found by the door (its key), read by the endpoints."""
+"""Who asks, by which key, and how much it may have."""
 
 from __future__ import annotations
 
@@ -20,10 +20,6 @@ from pcqr.files import lock, replacing
 from pcqr.privacy.entropy import SystemEntropy
 from pcqr.releases.protocol.answers import Usage
 from pcqr.releases.protocol.log import UNLIMITED
-from pcqr.server.errors import Refusal
-
-ASKER = "pcqr.asker"
-"""Where the door leaves it in the scope of a request."""
 
 Role = Literal["asker", "holder"]
 
@@ -43,18 +39,6 @@ class Asker:
 
 NOBODY = Asker(None, "holder")
 """Without keys everybody on this machine is the holder, and no limit but the release's own applies."""
-
-
-def asker_of(scope: Mapping[str, Any]) -> Asker:
-    """Who sent the request with this scope."""
-    found: Asker = scope.get(ASKER, NOBODY)
-    return found
-
-
-def check_holder(scope: Mapping[str, Any]) -> None:
-    """Refuse whoever is not the holder."""
-    if not asker_of(scope).is_holder:
-        raise Refusal("not_allowed", "Only a key with the role holder may see this.")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
