@@ -39,11 +39,8 @@ GATHER_SECONDS = 0.001
 @dataclass(frozen=True, eq=False)
 class _Waiting:
     asked: Asked
+    rows: int
     future: asyncio.Future[Answered[Any]]
-
-    @property
-    def rows(self) -> int:
-        return int(self.asked.points.shape[0])
 
 
 class _Waiters:
@@ -115,7 +112,7 @@ class Batcher:
         future: asyncio.Future[Answered[Any]] = loop.create_future()
         if not self._arrived:
             loop.call_soon(self._hand_over)
-        self._arrived.append(_Waiting(asked, future))
+        self._arrived.append(_Waiting(asked, asked.points.shape[0], future))
         return await future
 
     def _hand_over(self) -> None:

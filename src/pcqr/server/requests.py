@@ -342,9 +342,10 @@ class Application:
                 state.shares.pop(who, None)
 
     async def _with_body(self, request: Request, share: Share) -> Response:
-        held = _Held(self.state, share)
-        if (request.length or 0) > held.most_bytes:
-            raise held.too_large()
+        length = request.length
+        held = None if length is not None and length <= LONG else _Held(self.state, share)
+        if length is not None and length > self.state.settings.most_bytes:
+            raise _too_large(self.state.settings.most_bytes)
         try:
             try:
                 async with asyncio.timeout(self.state.settings.read_seconds):
@@ -353,7 +354,8 @@ class Application:
                 raise Refusal("too_slow", "The request did not arrive in time.") from None
             return await self._let_in(request, share)
         finally:
-            held.give_back()
+            if held is not None:
+                held.give_back()
 
     async def _let_in(self, request: Request, share: Share) -> Response:
         """Have so many requests at once, of all and of one asker, and have the endpoint answer."""
@@ -382,28 +384,24 @@ class _Held:
 
     def __init__(self, state: ServerState, share: Share) -> None:
         self._state, self._share = state, share
-        self.most_bytes = state.settings.most_bytes
+        self._most_bytes = state.settings.most_bytes
         self._bytes = 0
 
     def hold(self, length: int) -> None:
         """Count the bytes of a body. Refuse it if it is too long, or all bodies, or those of its asker, together."""
-        if length > self.most_bytes:
-            raise self.too_large()
+        if length > self._most_bytes:
+            raise _too_large(self._most_bytes)
         if length <= LONG:
             return
         self._add(length - LONG - self._bytes)
-        if self._state.held_bytes > BODIES * self.most_bytes:
+        if self._state.held_bytes > BODIES * self._most_bytes:
             raise Refusal("overloaded", "Too many long requests at once.")
-        if self._share.held_bytes > BODIES // PART * self.most_bytes:
+        if self._share.held_bytes > BODIES // PART * self._most_bytes:
             words = f"One asker may have {BODIES // PART} bodies of full size under way, or more that are shorter."
             raise Refusal("overloaded", words)
 
     def give_back(self) -> None:
-        if self._bytes:
-            self._add(-self._bytes)
-
-    def too_large(self) -> Refusal:
-        return Refusal("too_large", f"A body may have {self.most_bytes:,} bytes.", {"most": self.most_bytes})
+        self._add(-self._bytes)
 
     def _add(self, more: int) -> None:
         self._bytes += more
@@ -411,8 +409,8 @@ class _Held:
         self._share.held_bytes += more
 
 
-async def _read(request: Request, held: _Held) -> bytes:
-    """Return the whole body. Whoever calls gives its bytes back, however this ends."""
+async def _read(request: Request, held: _Held | None) -> bytes:
+    """Return the whole body, which is counted unless it is short. Whoever calls gives its bytes back."""
     parts, length = [], 0
     while not request.is_read:
         message = await request.receive()
@@ -422,8 +420,13 @@ async def _read(request: Request, held: _Held) -> bytes:
         parts.append(part)
         length += len(part)
         request.is_read = not message.get("more_body", False)
-        held.hold(length)
+        if held is not None:
+            held.hold(length)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal("too_large", f"A body may have {most:,} bytes.", {"most": most})
 
 
 def _too_many_of_one() -> Refusal:
