@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact import geometric_at_least, laplace_at_least, laplace_support
 
-from pcqr.audit.exact.events import LAWS, Above, Measure, NoiseLaw, Unverifiable, measure, probability
+from pcqr.audit.exact.events import LAWS, Above, Measure, NoiseLaw, Unverifiable, in_full, measure, probability
+from pcqr.hypotheses.trees import DecisionTree, Leaf, Predicate, Split
 
 SCALES = [0.3, 2.0, 11.0]
 TINY = {name: NoiseLaw(name, 0.02) for name in LAWS}
@@ -125,3 +126,13 @@ def test_the_law_of_a_sum_on_an_event() -> None:
     assert found.mass == pytest.approx(probability(laws, positive))
     with pytest.raises(Unverifiable, match="another"):
         measure(laws, [Above(0, ((0, 1), (1, 1)))], 0, ((0, 1),))
+
+
+def test_what_is_shown_of_trees_that_share_a_repr_are_told_apart() -> None:
+    trees = [
+        DecisionTree(Split(Predicate(0, cut), fails=Leaf(label), holds=Leaf(1 - label)), features=1)
+        for cut in (0.5, 1.5)
+        for label in (0, 1)
+    ]
+    assert len(set(map(repr, trees))) == 1
+    assert len(set(map(in_full, trees))) == 4
