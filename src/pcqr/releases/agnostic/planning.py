@@ -122,7 +122,7 @@ def _relabelled(request: Request, mode: Mode, start: Knobs | None) -> VotingPlan
     """Stable votes of teachers on relabelled records."""
     if mode == "paper":
         vote, prediction = paper.plan_votes(request, request.epsilon, request.queries), None
-        excess = _vote_excess(request, vote)
+        excess = proved_excess(request, vote)
     else:
         vote, excess = _votes(request, start)
         prediction = prediction_of(request, vote, request.queries)
@@ -136,12 +136,12 @@ def _relabelled(request: Request, mode: Mode, start: Knobs | None) -> VotingPlan
 def _votes(request: Request, start: Knobs | None) -> tuple[VoteStage, float]:
     """The votes and what is proved of their excess error."""
     best = calibrated.plan_votes(request, relabel=True)
-    excess = _vote_excess(request, best)
+    excess = proved_excess(request, best)
     if request.is_pinned or excess <= request.alpha:
         return best, excess
     proved = certified_votes(request, start)
-    return (best, excess) if proved is None else (proved.plan, _vote_excess(request, proved.plan))
+    return (best, excess) if proved is None else (proved.plan, proved_excess(request, proved.plan))
 
 
-def _vote_excess(request: Request, vote: VoteStage) -> float:
+def proved_excess(request: Request, vote: VoteStage) -> float:
     return certificate.vote_excess(vote, request.hypotheses, request.features, request.queries, request.beta)

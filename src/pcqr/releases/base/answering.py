@@ -358,10 +358,13 @@ class Release(KeptRelease[V]):
         """Does one member of the class, drawn once, answer every query, without votes?"""
         return False
 
-    def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:  # noqa: ARG002
-        """An answer as the caller gets it, with the name of its label."""
-        label = None if answer.label is None else plain_name(self.classes_[answer.label])
-        return Answer(label, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
+    def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:
+        """An answer as the caller gets it: with the name of its label, or of the coin that stands in for ⊥."""
+        label = answer.label
+        if label is None and getattr(self, "on_unstable", None) == "random":
+            label = coin
+        name = None if label is None else self.classes_.item(label)
+        return Answer(name, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
 
     def _request(self, context: FitContext) -> Request:
         hypotheses = context.hypotheses

@@ -297,47 +297,13 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
             When n·ε is so small that no more than the most common label can be expected.
         """
         with np.errstate(all="ignore"):  # whether a float underflows depends on the records
-            return self._fit(X, y, public, schema, groups, verbose)
-
-    def _fit(
-        self,
-        X: Any,
-        y: ArrayLike | None,
-        public: Any,
-        schema: Schema | AssumePublic | None,
-        groups: Any,
-        verbose: bool,
-        shares: Callable[[], NDArray[np.float64] | None] | None = None,
-    ) -> Self:
-        """`fit`. `shares` reads what each row counts, from 0 to 1, once parameters were judged."""
-        self._forget()
-        is_assumed, public = (True, public.rows) if isinstance(public, AssumePublic) else (False, public)
-        context = self._check_parameters(1, public, schema, groups)  # parameters are judged before data
-        entropy = resolve_entropy(self.entropy)
-        account = account_for(self.account, entropy)
-        with showing() if verbose else nullcontext():
-            table, raw = self._read_inputs(context, X, y, public, schema, groups, shares)
-            self._prepare_class(context)
-            inputs = self._read_records(context, table, raw, is_assumed=is_assumed)
-            plan = self._plan_for(context)
-            inputs, n = self._check_inputs(context, inputs), context.public.records
-            is_private = entropy.is_private and (context.schema is None or context.schema.is_private)
-            guarantee = plan.guarantee.drawn_with(private_entropy=is_private).assuming(*context.assumptions)
-            if context.is_user_level:
-                guarantee = self._at_user_level(guarantee, context)
-            warn_if_weak(guarantee, n)
-            warn_if_unanswered(plan)
-            warn_if_nothing_learned(context.shortfall)
-            self._charge(account, guarantee, context, plan)
-            context.guarantee = guarantee.charged(to_account=account is not None)
-            if isinstance(inputs.records, GroupedRecords) and self._bound(context.hypotheses) == "one row":
-                inputs = replace(inputs, records=inputs.records.one_each(entropy))
-            self._start(context, inputs, plan, entropy)
-        self.schema_, self.classes_, self.hypotheses_ = context.schema, context.names, context.hypotheses
-        self.n_records_, self.n_public_ = n, None if context.public.points is None else context.public.points.shape[0]
-        self.guarantee_ = context.guarantee
-        self.plan_ = replace(plan, guarantee=self.guarantee_)
+            run_fit(self, X, y, public, schema, groups, verbose)
         return self
+
+    def _is_fitted_by(self, other: PrivateEstimator[Any], plan: type[Plan]) -> None:
+        """Let accounts and warnings see a fit of another estimator as one of this estimator, with this plan class."""
+        self._share_fits(other)
+        other._charged_as = (type(self).__name__, plan.__name__)
 
     def _forget(self) -> None:
         """Drop what an earlier fit has left: one that fails must not leave it behind, half replaced."""
@@ -598,3 +564,44 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         tags.classifier_tags.poor_score = True  # a stump is the default class, and unstable answers are coins
         tags.non_deterministic = self.entropy is None
         return tags
+
+
+def run_fit(
+    estimator: PrivateEstimator[Any],
+    X: Any,
+    y: ArrayLike | None,
+    public: Any,
+    schema: Schema | AssumePublic | None,
+    groups: Any,
+    verbose: bool,
+    shares: Callable[[], NDArray[np.float64] | None] | None = None,
+) -> None:
+    """Do what an estimator's `fit` says. `shares` reads what each row counts, from 0 to 1, once parameters are judged."""
+    estimator._forget()
+    is_assumed, public = (True, public.rows) if isinstance(public, AssumePublic) else (False, public)
+    context = estimator._check_parameters(1, public, schema, groups)  # parameters are judged before data
+    entropy = resolve_entropy(estimator.entropy)
+    account = account_for(estimator.account, entropy)
+    with showing() if verbose else nullcontext():
+        table, raw = estimator._read_inputs(context, X, y, public, schema, groups, shares)
+        estimator._prepare_class(context)
+        inputs = estimator._read_records(context, table, raw, is_assumed=is_assumed)
+        plan = estimator._plan_for(context)
+        inputs, n = estimator._check_inputs(context, inputs), context.public.records
+        is_private = entropy.is_private and (context.schema is None or context.schema.is_private)
+        guarantee = plan.guarantee.drawn_with(private_entropy=is_private).assuming(*context.assumptions)
+        if context.is_user_level:
+            guarantee = estimator._at_user_level(guarantee, context)
+        warn_if_weak(guarantee, n)
+        warn_if_unanswered(plan)
+        warn_if_nothing_learned(context.shortfall)
+        estimator._charge(account, guarantee, context, plan)
+        context.guarantee = guarantee.charged(to_account=account is not None)
+        if isinstance(inputs.records, GroupedRecords) and estimator._bound(context.hypotheses) == "one row":
+            inputs = replace(inputs, records=inputs.records.one_each(entropy))
+        estimator._start(context, inputs, plan, entropy)
+    estimator.schema_, estimator.classes_, estimator.hypotheses_ = context.schema, context.names, context.hypotheses
+    points = context.public.points
+    estimator.n_records_, estimator.n_public_ = n, None if points is None else points.shape[0]
+    estimator.guarantee_ = context.guarantee
+    estimator.plan_ = replace(plan, guarantee=estimator.guarantee_)

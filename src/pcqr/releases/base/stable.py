@@ -20,7 +20,6 @@ from pcqr.releases.base.inputs import FitContext, LabelArray, label_cells
 from pcqr.releases.base.kept import V
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.noisy_max.run import NoisyVotes
-from pcqr.releases.protocol.answers import Answer
 from pcqr.releases.protocol.log import PrivLabel
 from pcqr.releases.protocol.online import PrivClass
 from pcqr.releases.protocol.plan import Mode, Pins
@@ -42,11 +41,6 @@ class StableRelease(Release[V]):
     on_unstable: str = "abstain"
     unstable: int | None = None
     sampling_rate: float | None = None
-
-    def _shown(self, answer: Answer[int], coin: int | None) -> Answer[Any]:
-        if answer.label is None and self.on_unstable == "random":
-            answer = Answer(coin, answer.kind, answer.spent, answer.remaining, answer.beyond_plan)
-        return super()._shown(answer, coin)
 
     def _request(self, context: FitContext) -> Request:
         if self.on_unstable not in ("abstain", "random"):

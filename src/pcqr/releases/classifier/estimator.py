@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from math import ceil
 from typing import Any, ClassVar, Self, get_args
 
@@ -51,6 +52,7 @@ from pcqr.releases.base.contributions import (
     row_shares,
     weights_of,
 )
+from pcqr.releases.base.fitting import run_fit
 from pcqr.releases.base.inputs import AssumePublic, FitContext, FitInputs, PublicInfo, no_weights_in_parts
 from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.classifier.feature_maps import (
@@ -278,9 +280,9 @@ class PrivateClassifier(PublishedEstimator[PublishedPlan]):
         if self.class_weight is not None and isinstance(X, ParquetTable | Parted):
             raise no_weights_in_parts("class_weight")
         with np.errstate(all="ignore"):  # whether a float underflows depends on the records
-            return self._fit(
-                X, y, public, schema, groups, verbose, lambda: row_shares(sample_weight, self.weight_bound)
-            )
+            shares = partial(row_shares, sample_weight, self.weight_bound)
+            run_fit(self, X, y, public, schema, groups, verbose, shares)
+        return self
 
     def dry_run(
         self,

@@ -169,9 +169,10 @@ class PrivClass:
                 counts = labeller.counts(point)
                 (coin,) = self._entropy.below(counts.shape[1], 1).tolist()
                 (votes,) = counts
-                entry = self.decided(_Ballot(point, votes, coin))
+                label = labeller.decide(votes)
+                entry = Entry(point, label, coin if label is None else None)
                 transaction.add(this, entry)
-                asked, unstable, kind = asked + 1, unstable + (entry.label is None), _kind(entry)
+                asked, unstable, kind = asked + 1, unstable + (label is None), "unstable" if label is None else "stable"
             return self.said(entry, kind, asked, unstable, labeller.remaining)
 
     def answers(self, X: Points) -> Iterator[Answer[int]]:
@@ -268,10 +269,6 @@ class PrivClass:
         points = (rows[i : i + 1] for i in range(len(new)))
         return {this: _Ballot(*ballot) for this, *ballot in zip(new, points, counts, coins, strict=True)}
 
-    def decided(self, ballot: _Ballot) -> Entry:
-        label = self.labeller.decide(ballot.counts)
-        return Entry(ballot.point, label, ballot.coin if label is None else None)
-
     def said(self, entry: Entry, kind: Kind, asked: int, unstable: int, remaining: Usage) -> Reply[int]:
         is_beyond_plan = asked > self._queries
         numbers = (asked, unstable, remaining.queries, remaining.unstable, is_beyond_plan, remaining.labels)
@@ -345,10 +342,11 @@ class _Deciding:
         return None if self._quotas is None or self._quotas.allows(asked) else "quota"
 
     def _new(self, this: bytes) -> tuple[Entry, Kind]:
-        entry = self._decided[this] = self._protocol.decided(self._ballots[this])
+        ballot = self._ballots[this]
+        label = self._protocol.labeller.decide(ballot.counts)
+        entry = self._decided[this] = Entry(ballot.point, label, ballot.coin if label is None else None)
         self._transaction.add(this, entry)
-        is_unstable = entry.label is None
-        self._asked, self._unstable = self._asked + 1, self._unstable + is_unstable
+        self._asked, self._unstable = self._asked + 1, self._unstable + (label is None)
         self._remaining = self._protocol.labeller.remaining
         return entry, _kind(entry)
 

@@ -16,6 +16,7 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy, resolve_entropy
+from pcqr.releases.base.fitting import run_fit
 from pcqr.releases.base.inputs import AssumePublic, FitContext, FitInputs, PublicInfo
 from pcqr.releases.base.kept import for_publication
 from pcqr.releases.base.stable import RelabellingRelease
@@ -217,8 +218,7 @@ class UniversalRelease(RelabellingRelease[Any]):
             account=self.account,
             types=self.types,
         )
-        self._share_fits(classifier)
-        classifier._charged_as = type(self).__name__, ClassifierPlan.__name__
+        self._is_fitted_by(classifier, ClassifierPlan)
         return classifier
 
     def fit(
@@ -258,7 +258,7 @@ class UniversalRelease(RelabellingRelease[Any]):
         classifier = self._classifier()
         with np.errstate(all="ignore"):
             try:
-                classifier._fit(X, y, public, schema, groups, verbose)
+                run_fit(classifier, X, y, public, schema, groups, verbose)
             finally:
                 self._has_spent = classifier.has_spent
             self._answer_by(classifier)

@@ -11,7 +11,7 @@ from pcqr.planner.request import Request
 from pcqr.planner.search import Knobs
 from pcqr.privacy.composition import Context, Sequence, account
 from pcqr.privacy.guarantee import Guarantee
-from pcqr.releases.agnostic.planning import _vote_excess
+from pcqr.releases.agnostic.planning import proved_excess
 from pcqr.releases.protocol.plan import Mode
 from pcqr.releases.protocol.stages import DrawStage
 from pcqr.releases.subsample.plan import VoteStage
@@ -108,4 +108,4 @@ def _publish_excess(request: Request, publish: DrawStage) -> float:
 def _universal_excess(request: Request, vote: VoteStage, publish: DrawStage) -> float:
     """The larger of the two stages' excess errors, each with half of β: m_o answers by vote, then the classifier."""
     stage = request.but(queries=publish.after_queries, beta=request.beta / 2.0)
-    return max(_vote_excess(stage, vote), _publish_excess(stage, publish))
+    return max(proved_excess(stage, vote), _publish_excess(stage, publish))
