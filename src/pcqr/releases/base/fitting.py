@@ -218,6 +218,9 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     classes_: LabelArray
     n_features_in_: int
     hypotheses_: HypothesisClass
+    schema_: Schema | None
+    n_records_: int
+    n_public_: int | None
     plan_: P
     guarantee_: Guarantee
 
@@ -576,7 +579,7 @@ def run_fit(
     verbose: bool,
     shares: Callable[[], NDArray[np.float64] | None] | None = None,
 ) -> None:
-    """Do what an estimator's `fit` says. `shares` reads what each row counts, from 0 to 1, once parameters are judged."""
+    """Do what `fit` says. `shares` reads what each row counts, from 0 to 1, once parameters are judged."""
     estimator._forget()
     is_assumed, public = (True, public.rows) if isinstance(public, AssumePublic) else (False, public)
     context = estimator._check_parameters(1, public, schema, groups)  # parameters are judged before data
