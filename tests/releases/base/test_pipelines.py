@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, QuantileTransformer, StandardScaler
 from support.releases import steps
@@ -308,55 +307,11 @@ def scored(**parameters: Any) -> PrivateClassifier:
 
 
 @pytest.mark.parametrize("method", ASKED)
-@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss", "neg_brier_score", "average_precision"])
-def test_cross_validation_by_probabilities(method: str, scoring: str) -> None:
-    X, y = table(2_000)
-    learner = scored(entropy=0, **ASKED[method])
-    found = cross_val_score(learner, X, y, cv=3, scoring=scoring, error_score="raise")
-    shuffled = cross_val_score(learner, X, np.random.default_rng(0).permutation(y), cv=3, scoring=scoring)
-    assert (found > shuffled.max() + 0.1).all()
-    assert learner.fit(X, y).method_ == method
-
-
-def test_three_labels_by_probabilities() -> None:
-    X, y = table(2_000)
-    y = y + (X[:, 0] > 60.0)
-    learner = scored(epsilon=1.0, entropy=0, classes=(0, 1, 2), trees=replace(TREES, depth=3))
-    found = cross_val_score(learner, X, y, cv=3, scoring="roc_auc_ovr", error_score="raise")
-    assert (found > 0.8).all()
-
-
-@pytest.mark.parametrize("method", ASKED)
-def test_another_threshold_costs_one_fit(method: str) -> None:
-    X, y = table(2_000)
-    fresh, _ = table(500, seed=2)
-    tool = FixedThresholdClassifier(scored(**ASKED[method]), threshold=0.9, response_method="predict_proba")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tool.fit(X, y)
-    assert tool.estimator_.guarantee_.is_private
-    assert (tool.predict(fresh) == (tool.estimator_.predict_proba(fresh)[:, 1] >= 0.9)).all()
-    model = FixedThresholdClassifier(PublishedModel.from_learner(tool.estimator_), threshold=0.9).fit(
-        fresh, [0, 1] * 250
-    )
-    assert (model.predict(fresh) == tool.predict(fresh)).all()
-
-
-@pytest.mark.parametrize("method", ASKED)
 def test_calibration_on_the_private_table_is_told_that_it_multiplies_epsilon(method: str) -> None:
     X, y = table(2_000)
     with pytest.warns(FittedAgain, match="CalibratedClassifierCV fit many.* What .* a calibrator .* has no noise"):
         tool = CalibratedClassifierCV(scored(**ASKED[method]), cv=3).fit(X, y)
     assert len(tool.calibrated_classifiers_) == 3
-
-
-@pytest.mark.parametrize("method", ASKED)
-def test_calibration_on_an_account_charges_every_fit(method: str, tmp_path: Any) -> None:
-    X, y = table(2_000)
-    epsilon = ASKED[method]["epsilon"]
-    account = Account.create(tmp_path / "account", 10 * epsilon, 1e-5)
-    CalibratedClassifierCV(scored(account=account, **ASKED[method]), cv=3).fit(X, y)
-    assert [charge.epsilon for charge in account.charges] == pytest.approx([epsilon] * 3, rel=0.01)
 
 
 @pytest.mark.parametrize("method", ASKED)

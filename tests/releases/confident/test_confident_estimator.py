@@ -42,23 +42,6 @@ def test_where_teachers_agree_there_is_a_label_and_elsewhere_none() -> None:
     assert release.answer([split]).kind == "repeated"
 
 
-def test_it_halts_after_so_many_labels() -> None:
-    release = fitted(answered=2)
-    rows = [[0.1], [0.2], [0.8], [0.9]]
-    with pytest.raises(BudgetExhausted, match="4 queries and 0 labels") as caught:
-        release.predict(rows)
-    assert [answer.label for answer in caught.value.answers] == [0, 0]
-    assert release.predict(rows[:2]).tolist() == [0, 0], "from the log"
-
-
-def test_it_halts_after_so_many_queries() -> None:
-    release = fitted(queries=2, answered=2)
-    assert release.answer([0.4]).label is None
-    assert release.answer([0.1]).label == 0
-    with pytest.raises(BudgetExhausted, match="0 queries and 1 label"):
-        release.answer([0.9])
-
-
 def test_a_batch_can_be_priced_before_it_is_sent() -> None:
     release = fitted(queries=6, answered=3)
     cost = release.preview([[0.1], [0.2], [0.3], [0.4], [0.45]])
@@ -142,15 +125,12 @@ def test_the_papers_run_on_mnist_can_be_planned() -> None:
 @pytest.mark.parametrize(
     ("change", "name"),
     [
-        ({"epsilon": 0}, "epsilon"),
         ({"delta": 0.0}, "delta"),
-        ({"queries": 0}, "queries"),
         ({"teachers": 0}, "teachers"),
         ({"most_labels": 7}, "most_labels"),
         ({"threshold": 1.5}, "threshold"),
         ({"check_scale": -1.0}, "check_scale"),
         ({"answer_scale": float("inf")}, "answer_scale"),
-        ({"hypotheses": "stumps"}, "hypotheses"),
     ],
     ids=str,
 )

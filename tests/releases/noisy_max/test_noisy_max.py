@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pcqr.data.records import InMemory
-from pcqr.errors import BudgetExhausted, ParameterError
+from pcqr.errors import ParameterError
 from pcqr.hypotheses import DecisionTrees, Thresholds
 from pcqr.hypotheses.base import Labels, Points
 from pcqr.mechanisms.noisy_max import ExponentialMax, GaussianMax, LaplaceMax, NoisyMax
@@ -47,17 +47,6 @@ def test_m_decisions_are_made_and_no_more() -> None:
     assert labeller.remaining.is_nothing
     with pytest.raises(RuntimeError, match="paid for"):
         labeller.decide(UNANIMOUS)
-
-
-def test_the_protocol_stops_after_m_distinct_queries_and_repeats_are_free() -> None:
-    online = PrivClass(votes(3), 3, SeededEntropy(0))
-    given = [online.answer(np.array([[x]])) for x in (0.1, 0.9, 0.1, 0.2, 0.9)]
-    assert [answer.label for answer in given] == [0, 1, 0, 0, 1]
-    assert [answer.kind for answer in given] == ["stable", "stable", "repeated", "stable", "repeated"]
-    assert given[-1].remaining.queries == 0
-    with pytest.raises(BudgetExhausted) as caught:
-        online.answer(np.array([[0.3]]))
-    assert (caught.value.spent.queries, caught.value.spent.unstable) == (3, 0)
 
 
 def test_an_interrupted_decision_counts() -> None:

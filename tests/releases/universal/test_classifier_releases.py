@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
 import pcqr
-from pcqr import AssumePublic, Groups, InfeasiblePlan, ParameterError, PrivateClassifier, Schema, UniversalRelease
+from pcqr import AssumePublic, Groups, ParameterError, PrivateClassifier, Schema, UniversalRelease
 from pcqr.data.records import ParquetTable
 from pcqr.data.schema import Column
 from pcqr.datasets import write_table
@@ -76,15 +76,6 @@ def test_the_classifier_is_that_of_a_private_classifier_bit_for_bit(table: str) 
     assert release.predict(asked).tolist() == classifier.predict(asked).tolist()
     assert {answer.kind for answer in release.answers(asked)} == {"published"}
     assert PublishedModel.from_learner(release) == PublishedModel.from_learner(classifier)
-
-
-@pytest.mark.filterwarnings("ignore::pcqr.errors.NothingPublic")
-@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 8.0])
-def test_so_it_is_at_every_epsilon(epsilon: float) -> None:
-    """A tree on a grid, a bought tree, and linear classifiers."""
-    release, classifier = both("nothing public", epsilon)
-    assert release.hypothesis_.to_json() == classifier.hypothesis_.to_json()
-    assert release.guarantee_ == classifier.guarantee_
 
 
 def test_so_it_is_of_a_table_in_parts(tmp_path: Path) -> None:
@@ -223,18 +214,6 @@ def test_warnings_are_those_of_the_classifier_and_point_at_the_caller() -> None:
         said.append([(each.category, str(each.message)) for each in caught])
     assert said[0] == said[1]
     assert {category for category, _ in said[0]} == {NothingPublic, NothingLearned}
-
-
-@pytest.mark.filterwarnings("ignore::pcqr.errors.NothingPublic")
-def test_too_few_records_for_epsilon() -> None:
-    with pytest.raises(InfeasiblePlan, match=r"n·ε is below"):
-        UniversalRelease(epsilon=0.001).fit(FRAME, Y)
-
-
-def test_private_rows_are_no_public_rows() -> None:
-    with pytest.raises(DataError, match="more than half are rows of X"):
-        released().fit(FRAME, Y, FRAME[:50])
-    assert released(entropy=0).fit(FRAME, Y, AssumePublic(FRAME[:50])).n_public_ == 50
 
 
 class TestAnswersAlone:
