@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -380,7 +380,7 @@ class Release(KeptRelease[V]):
 
     def _pins(self) -> Pins:
         """What the user fixed of that which the planner would choose."""
-        return Pins(teachers=self.teachers)
+        return Pins(**{each.name: getattr(self, each.name, None) for each in fields(Pins)})
 
 
 def first_batch_cost(plan: QueryPlan, X: Points) -> BatchCost:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.noisy_max.run import NoisyVotes
 from pcqr.releases.protocol.log import PrivLabel
 from pcqr.releases.protocol.online import PrivClass
-from pcqr.releases.protocol.plan import Mode, Pins
+from pcqr.releases.protocol.plan import Mode
 from pcqr.releases.subsample.plan import VoteStage
 from pcqr.releases.subsample.run import StableVotes
 from pcqr.releases.universal.plan import ClassifierPlan
@@ -53,9 +53,6 @@ class StableRelease(Release[V]):
             return NoisyVotes.from_arrays(arrays, vote, entropy)
         return StableVotes.from_arrays(arrays, vote, entropy)
 
-    def _pins(self) -> Pins:
-        return replace(super()._pins(), unstable=self.unstable, sampling_rate=self.sampling_rate)
-
 
 @dataclass(eq=False, repr=False)
 class RelabellingRelease(StableRelease[V]):
@@ -65,9 +62,6 @@ class RelabellingRelease(StableRelease[V]):
     inverse_temperature: float | None = None
 
     two_labels_because: ClassVar[str | None] = "what relabelling costs is proved for two"
-
-    def _pins(self) -> Pins:
-        return replace(super()._pins(), inverse_temperature=self.inverse_temperature)
 
     def _resumed(self, kept: Kept, plan: V, entropy: Entropy) -> PrivClass | UnvPrivCl:
         if isinstance(plan, ClassifierPlan):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -300,9 +300,6 @@ class UniversalRelease(RelabellingRelease[Any]):
         if self.types is not None and not self.is_at_once:
             raise ParameterError("types", "None where votes come first: give `public` rows or a `schema`", self.types)
         return super()._request(context)
-
-    def _pins(self) -> Pins:
-        return replace(super()._pins(), publish_share=self.publish_share)
 
     def _make_plan(self, context: FitContext, request: Request) -> UniversalPlan:  # noqa: ARG002
         return plan_universal(request, self.mode)
