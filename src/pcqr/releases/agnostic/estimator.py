@@ -8,9 +8,9 @@ from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.agnostic.planning import plan_agnostic, plan_direct
 from pcqr.releases.agnostic.run import ag_priv_cl
+from pcqr.releases.base.answering import RelabellingRelease
 from pcqr.releases.base.contributions import ContributionBound, weighs_rows
 from pcqr.releases.base.inputs import FitContext, FitInputs
-from pcqr.releases.base.stable import RelabellingRelease
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.noisy_max.run import noisy_max
 from pcqr.releases.protocol.log import PrivLabel

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,14 +19,24 @@ from pcqr.data.schema.labels import places_among
 from pcqr.durable.account import AccountLike
 from pcqr.errors import BudgetExhausted, Exhausted, ParameterError
 from pcqr.hypotheses.base import HypothesisClass, Labels, Points
+from pcqr.hypotheses.committees import Arrays
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.inputs import FitContext, LabelArray, label_cells, plain_name
 from pcqr.releases.base.kept import KeptRelease, V
+from pcqr.releases.noisy_max.plan import NoisyMaxStage
+from pcqr.releases.noisy_max.run import NoisyVotes
 from pcqr.releases.protocol.answers import Answer, BatchCost, batch_cost, keys, new_rows, with_range
-from pcqr.releases.protocol.log import Answered, Asked, QuotaTable
-from pcqr.releases.protocol.plan import Aim, Budget, Pins, Plan, QueryPlan
+from pcqr.releases.protocol.log import Answered, Asked, PrivLabel, QuotaTable
+from pcqr.releases.protocol.online import PrivClass
+from pcqr.releases.protocol.plan import Aim, Budget, Mode, Pins, Plan, QueryPlan
+from pcqr.releases.subsample.plan import VoteStage
+from pcqr.releases.subsample.run import StableVotes
 from pcqr.releases.universal.plan import ClassifierPlan, UniversalPlan
+from pcqr.releases.universal.run import UnvPrivCl
+
+if TYPE_CHECKING:
+    from pcqr.durable.directory import Kept
 
 
 @dataclass(eq=False, repr=False)
@@ -381,6 +391,44 @@ class Release(KeptRelease[V]):
     def _pins(self) -> Pins:
         """What the user fixed of that which the planner would choose."""
         return Pins(**{each.name: getattr(self, each.name, None) for each in fields(Pins)})
+
+
+@dataclass(eq=False, repr=False)
+class StableRelease(Release[V]):
+    """A release whose plan either tests whether a vote is stable, and says ⊥ where it is not, or adds noise to it."""
+
+    _: KW_ONLY
+    mode: Mode = "calibrated"
+    on_unstable: str = "abstain"
+    unstable: int | None = None
+    sampling_rate: float | None = None
+
+    def _request(self, context: FitContext) -> Request:
+        if self.on_unstable not in ("abstain", "random"):
+            raise ParameterError("on_unstable", "'abstain' or 'random'", self.on_unstable)
+        return super()._request(context)
+
+    def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> PrivLabel:
+        vote: VoteStage | NoisyMaxStage = plan.vote  # type: ignore[attr-defined]
+        if isinstance(vote, NoisyMaxStage):
+            return NoisyVotes.from_arrays(arrays, vote, entropy)
+        return StableVotes.from_arrays(arrays, vote, entropy)
+
+
+@dataclass(eq=False, repr=False)
+class RelabellingRelease(StableRelease[V]):
+    """A release that may relabel records by a privately drawn member of H before its teachers learn from them."""
+
+    _: KW_ONLY
+    inverse_temperature: float | None = None
+
+    two_labels_because: ClassVar[str | None] = "what relabelling costs is proved for two"
+
+    def _resumed(self, kept: Kept, plan: V, entropy: Entropy) -> PrivClass | UnvPrivCl:
+        if isinstance(plan, ClassifierPlan):
+            votes = self._resumed_votes(kept, plan, entropy, plan.queries)
+            return UnvPrivCl(self.hypotheses_, votes, None, None, None, entropy)
+        return super()._resumed(kept, plan, entropy)
 
 
 def first_batch_cost(plan: QueryPlan, X: Points) -> BatchCost:

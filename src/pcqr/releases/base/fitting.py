@@ -17,18 +17,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import estimator_html_repr
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from pcqr import registry
 from pcqr.addresses import hidden
 from pcqr.checks import check_integer
 from pcqr.data.records import GroupedRecords
 from pcqr.data.schema import Schema
+from pcqr.data.schema.cells import weights
+from pcqr.data.schema.labels import places_among
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, raw_columns
 from pcqr.data.schema.table import one_row
 from pcqr.durable.account import Account, AccountLike, resolve_account
 from pcqr.errors import DataError, FittedAgain, NothingPublic, ParameterError
-from pcqr.hypotheses.base import HypothesisClass, Points
+from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
 from pcqr.hypotheses.estimators import Estimators, is_estimator
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.mechanisms.exponential import PUBLIC_POINTS
@@ -51,6 +53,7 @@ from pcqr.releases.base.inputs import (
     declared,
     has_names,
     in_order,
+    label_cells,
     plan_schema,
     private_table,
     raw_table,
@@ -608,3 +611,46 @@ def run_fit(
     estimator.n_records_, estimator.n_public_ = n, None if points is None else points.shape[0]
     estimator.guarantee_ = context.guarantee
     estimator.plan_ = replace(plan, guarantee=estimator.guarantee_)
+
+
+class PublishedEstimator(PrivateEstimator[P]):
+    """Publishes one hypothesis at `fit`, and predicts by it from then on."""
+
+    hypothesis_: Hypothesis
+
+    @np.errstate(all="ignore")
+    def predict(self, X: Any) -> LabelArray:
+        """The published classifier on rows. Costs nothing, however often.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (rows, columns)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (rows,)
+            Label names.
+
+        Raises
+        ------
+        DataError
+            When the rows cannot be read as those of `fit`.
+        NotFittedError
+            Before `fit`.
+        """
+        check_is_fitted(self, "plan_")
+        return self.classes_[self.hypothesis_.predict(self._table(X, self.schema_))]
+
+    @np.errstate(all="ignore")
+    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Return the share of rows of `X` that `predict` gives the label in `y`. With private labels that is a release.
+
+        Labels are compared by what they mean, as `fit` does, and no error quotes one.
+        """
+        check_is_fitted(self, "plan_")
+        found = self.hypothesis_.predict(self._table(X, self.schema_))
+        truth = places_among(self.classes_, label_cells(y))
+        by_row = weights(sample_weight)
+        check_consistent_length(found, truth, by_row)
+        return float(np.average(found == truth, weights=by_row))

@@ -52,9 +52,8 @@ from pcqr.releases.base.contributions import (
     row_shares,
     weights_of,
 )
-from pcqr.releases.base.fitting import run_fit
+from pcqr.releases.base.fitting import PublishedEstimator, run_fit
 from pcqr.releases.base.inputs import AssumePublic, FitContext, FitInputs, PublicInfo, no_weights_in_parts
-from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.classifier.feature_maps import (
     FeatureChoice,
     dense_features,

@@ -20,8 +20,8 @@ from pcqr.mechanisms.exponential import PUBLIC_POINTS
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.contributions import ContributionBound
+from pcqr.releases.base.fitting import PublishedEstimator
 from pcqr.releases.base.inputs import FitContext, FitInputs, PublicInfo
-from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.classifier.feature_maps import dense_features, is_dense, linear_predicates, make_feature_map
 from pcqr.releases.classifier.rule import rarest_for, recipe_for
 from pcqr.releases.multiparty.plan import PartiesPlan

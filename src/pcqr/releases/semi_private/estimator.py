@@ -14,8 +14,8 @@ from pcqr.planner.expectation import nothing_learned
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
 from pcqr.releases.base.contributions import ContributionBound, weighs_rows
+from pcqr.releases.base.fitting import PublishedEstimator
 from pcqr.releases.base.inputs import FitContext, FitInputs
-from pcqr.releases.base.stable import PublishedEstimator
 from pcqr.releases.protocol.plan import Aim, Budget
 from pcqr.releases.semi_private.plan import PublishedPlan
 from pcqr.releases.semi_private.planning import plan_semi_private

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy
+from pcqr.releases.base.answering import StableRelease
 from pcqr.releases.base.contributions import ContributionBound
 from pcqr.releases.base.inputs import FitContext, FitInputs
-from pcqr.releases.base.stable import StableRelease
 from pcqr.releases.noisy_max.plan import NoisyMaxStage
 from pcqr.releases.noisy_max.run import noisy_max
 from pcqr.releases.protocol.log import PrivLabel

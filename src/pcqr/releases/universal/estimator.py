@@ -16,10 +16,10 @@ from pcqr.hypotheses.base import Hypothesis
 from pcqr.hypotheses.stumps import Stumps
 from pcqr.planner.request import Request
 from pcqr.privacy.entropy import Entropy, resolve_entropy
+from pcqr.releases.base.answering import RelabellingRelease
 from pcqr.releases.base.fitting import run_fit
 from pcqr.releases.base.inputs import AssumePublic, FitContext, FitInputs, PublicInfo
 from pcqr.releases.base.kept import for_publication
-from pcqr.releases.base.stable import RelabellingRelease
 from pcqr.releases.classifier.estimator import DryRun, PrivateClassifier
 from pcqr.releases.protocol.online import PrivClass
 from pcqr.releases.protocol.plan import Aim, Pins
