@@ -29,6 +29,7 @@ from pcqr.serialization.reading import read_list, read_number, read_object
 
 Corner = tuple[float, float]
 Range = tuple[float, float]
+"""(low, high) of low < x ≤ high."""
 Region = Callable[[Range, Range], list[Corner]]
 """From the ranges of a window to the corners of what is inside, in order; none where nothing is."""
 
@@ -179,8 +180,6 @@ def _name(axes: Any, x: float, y: float, feature: Feature, *, arrow: str = "→"
 # With trees, stumps and thresholds these are all that a universal release can publish.
 
 
-"""(low, high) of low < x ≤ high."""
-
 SIDES = ("inside", "outside")
 
 
@@ -225,20 +224,32 @@ class TreeLikeKind(RegionKind[H]):
         return tree_labels(self.as_tree(hypothesis).simplified().root, graph)
 
 
-class IntervalKind(TreeLikeKind[Interval]):
+class LineKind(TreeLikeKind[H]):
+    """Intervals of one feature, between places where the label changes."""
+
+    width = 1
+
+    @abstractmethod
+    def switches(self, hypothesis: H) -> tuple[float, ...]:
+        """After which values the label changes, in order."""
+
+    def where(self, hypothesis: H, words: Vocabulary) -> str | bool:
+        return _any_of(_ranges(self.switches(hypothesis)), words)
+
+    def as_tree(self, hypothesis: H) -> DecisionTree:
+        return _line_tree(self.switches(hypothesis))
+
+    def draw(self, hypothesis: H, words: Vocabulary, path: Path, caption: Caption) -> None:
+        write_page(path, caption, lambda: line_block(self.switches(hypothesis), words))
+
+
+class IntervalKind(LineKind[Interval]):
     name = "interval"
     title = "single interval"
     hypothesis = Interval
-    width = 1
 
-    def where(self, hypothesis: Interval, words: Vocabulary) -> str | bool:
-        return _any_of(_ranges(_switches(hypothesis)), words)
-
-    def as_tree(self, hypothesis: Interval) -> DecisionTree:
-        return _line_tree(_switches(hypothesis))
-
-    def draw(self, hypothesis: Interval, words: Vocabulary, path: Path, caption: Caption) -> None:
-        write_page(path, caption, lambda: line_block(_switches(hypothesis), words))
+    def switches(self, hypothesis: Interval) -> tuple[float, ...]:
+        return () if hypothesis.is_empty else (hypothesis.low, hypothesis.high)
 
     def describe(self, hypothesis: Interval, words: Vocabulary) -> dict[str, Any]:
         return _described_range(0, (hypothesis.low, hypothesis.high), words) | _described_labels(words)
@@ -252,20 +263,13 @@ class IntervalKind(TreeLikeKind[Interval]):
         return Interval(low, high)
 
 
-class IntervalUnionKind(TreeLikeKind[IntervalUnion]):
+class IntervalUnionKind(LineKind[IntervalUnion]):
     name = "interval-union"
     title = "union of intervals"
     hypothesis = IntervalUnion
-    width = 1
 
-    def where(self, hypothesis: IntervalUnion, words: Vocabulary) -> str | bool:
-        return _any_of(_ranges(hypothesis.switches), words)
-
-    def as_tree(self, hypothesis: IntervalUnion) -> DecisionTree:
-        return _line_tree(hypothesis.switches)
-
-    def draw(self, hypothesis: IntervalUnion, words: Vocabulary, path: Path, caption: Caption) -> None:
-        write_page(path, caption, lambda: line_block(hypothesis.switches, words))
+    def switches(self, hypothesis: IntervalUnion) -> tuple[float, ...]:
+        return tuple(hypothesis.switches)
 
     def describe(self, hypothesis: IntervalUnion, words: Vocabulary) -> dict[str, Any]:
         switches = [written_cut(switch) for switch in hypothesis.switches]
@@ -409,10 +413,6 @@ class ConstantKind(TreeLikeKind[Constant]):
         if label is None:
             raise ParameterError(f"{where}.label", f"one of the classes {list(words.classes)}", name)
         return Constant(label)
-
-
-def _switches(interval: Interval) -> tuple[float, ...]:
-    return () if interval.is_empty else (interval.low, interval.high)
 
 
 def _ranges(switches: Sequence[float]) -> Iterator[Range]:
