@@ -23,7 +23,7 @@ from pcqr.hypotheses.base import MOST_LABELS, Hypothesis, HypothesisClass, check
 from pcqr.hypotheses.cuts import midpoints
 from pcqr.privacy.entropy import Entropy, resolve_entropy
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # What a committee is: k teachers held as a few arrays, whose votes are counted all at once.
 
 
@@ -605,7 +605,7 @@ def _may_teach_in_bulk(hypotheses: HypothesisClass, records: Records) -> bool:
     return True
 
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # Teachers by the thousand: a class trains them in one pass and holds them as arrays.
 
 

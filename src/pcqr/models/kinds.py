@@ -51,7 +51,7 @@ def kind_named(name: object, version: int) -> Kind[Any]:
     raise ParameterError("model.kind", f"one of {', '.join(kind.name for kind in known)} in version {version}", name)
 
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # A hypothesis in words, where the names of columns and labels are known.
 
 

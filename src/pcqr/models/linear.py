@@ -48,7 +48,7 @@ from pcqr.releases.protocol.answers import counted
 from pcqr.serialization.codec import packed, unpacked
 from pcqr.serialization.reading import read_count, read_integer, read_list, read_number, read_object, read_text, shown
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # Sums over public questions as text that people can add up by hand: one number a line for each function.
 
 
@@ -182,7 +182,7 @@ def _decimals(points: Iterable[float]) -> int:
     return max(0, _DIGITS - 1 - math.floor(math.log10(largest))) if largest > 0 else 0
 
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # The JSON of linear classifiers: questions by name, and numbers as packed texts (`pcqr.serialization.codec`).
 
 

@@ -28,8 +28,17 @@ from pcqr.models.graph import Graph
 from pcqr.models.importance import REPEATS, Importances, importances, some_rows
 from pcqr.models.kind import Kind, ScoredKind
 from pcqr.models.kinds import kind_of
-from pcqr.models.learners import Learner, check_published, plain_schema, provenance_of
-from pcqr.models.provenance import FORMAT, Provenance, caption, restored, written
+from pcqr.models.provenance import (
+    FORMAT,
+    Learner,
+    Provenance,
+    caption,
+    check_published,
+    plain_schema,
+    provenance_of,
+    restored,
+    written,
+)
 from pcqr.models.vocabulary import LabelName, Vocabulary, checked_classes
 from pcqr.privacy.guarantee import Guarantee
 

@@ -21,7 +21,7 @@ from pcqr.data.schema.table import CompactTable, has_columns
 from pcqr.durable.account import Account, AccountLike
 from pcqr.errors import DataError, InfeasiblePlan, ParameterError
 from pcqr.mechanisms.histogram import NoisyHistogram
-from pcqr.models.learners import Learner
+from pcqr.models.provenance import Learner
 from pcqr.models.published import PublishedModel
 from pcqr.models.vocabulary import LabelName
 from pcqr.privacy.entropy import Entropy, resolve_entropy
@@ -30,7 +30,7 @@ from pcqr.releases.base.contributions import BOUNDED, Groups, UnitIds
 from pcqr.releases.base.fitting import account_for
 from pcqr.releases.base.inputs import label_cells
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # Estimates with intervals from noisy counts: noise and sampling together. Public numbers in, public numbers out.
 #
 # The formulas, and what they are for: proofs/score.md, "Intervals".
@@ -420,7 +420,7 @@ class PrivateScore:
         return [self._cells(label) for label in range(len(self.classes))]
 
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # How many records are in each cell, with noise: all that is asked of private records to score a model.
 
 

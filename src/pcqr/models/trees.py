@@ -27,7 +27,7 @@ from pcqr.models.pictures import Caption, draw_tree
 from pcqr.models.vocabulary import Vocabulary
 from pcqr.serialization.reading import read_list, read_number, read_object
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # A tree without branches that no record can take, given what the schema says about encoded rows.
 #
 # A categorical column has exactly one indicator at 1, a number lies within its bounds, and a missing number is the
@@ -96,7 +96,7 @@ def _narrowed(cases: tuple[Case, ...], place: int, allowed: Range) -> tuple[Case
     return tuple(narrowed)
 
 
-# -------------------------------------------------------------------------------------------------------------------
+# ---------------------------------------------------------------------------------------------------------------------
 # The JSON of predicates and trees: features and labels by their names, so that the file can be read by itself.
 
 
