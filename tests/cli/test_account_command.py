@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import spending
-from typer.testing import CliRunner, Result
+from support.command_lines import call, said
+from typer.testing import Result
 
 from pcqr import Guarantee, Schema
 from pcqr.cli import account as command
-from pcqr.cli.main import app
 from pcqr.data.schema import Column
 from pcqr.datasets import write_table
 from pcqr.durable.account import Account
@@ -22,16 +21,8 @@ from pcqr.durable.account import Account
 pytestmark = pytest.mark.usefixtures("home")
 
 
-def run(*words: object) -> Result:
-    return CliRunner().invoke(app, spending(words))
-
-
-def said(result: Result) -> str:
-    return " ".join(result.output.split())
-
-
 def created(*options: object, name: str = "hospital") -> Result:
-    result = run("account", "create", name, "--epsilon", 4, "--delta", "1e-5", *options)
+    result = call("account", "create", name, "--epsilon", 4, "--delta", "1e-5", *options)
     assert result.exit_code == 0, result.output
     return result
 
@@ -48,13 +39,13 @@ def files(home: Path) -> Path:
 
 def publish(files: Path, *options: object, label: str = "y", out: str = "model") -> Result:
     given = ("--private", files / "train.csv", "--label", label, "--schema", files / "schema.toml", "--depth", 1)
-    return run("publish", *given, "--out", files / out, *options)
+    return call("publish", *given, "--out", files / out, *options)
 
 
 def answer(files: Path, *options: object, epsilon: float = 2.0) -> Result:
     given = ("--private", files / "train.csv", "--label", "y", "--queries", files / "queries.csv")
     budget = ("--class", "thresholds", "--epsilon", epsilon, "--delta", "1e-6", "--out", files / "answers.csv")
-    return run("answer", *given, *budget, *options)
+    return call("answer", *given, *budget, *options)
 
 
 def charges() -> list[str]:
@@ -74,26 +65,26 @@ def test_create_zcdp_says_what_its_conversion_takes() -> None:
     assert result["conversion_delta"] == 5e-06
     assert result["limit"]["delta"] == 5e-06
     assert result["limit"]["rho"] == pytest.approx(0.352, abs=1e-3)
-    assert "pays for turning ρ into ε, once" in said(run("account", "show", "hospital"))
+    assert "pays for turning ρ into ε, once" in said(call("account", "show", "hospital"))
 
 
 def test_a_second_one_of_that_name_is_refused_and_bad_figures_are() -> None:
     created()
     for words in (("hospital", "--epsilon", 9, "--delta", "1e-5"), ("x", "--epsilon", -1, "--delta", "1e-5")):
-        result = run("account", "create", *words)
+        result = call("account", "create", *words)
         assert result.exit_code == 2
         assert "must be" in result.output
-    assert run("account", "create", "x", "--epsilon", 1, "--delta", 0, "--filter", "zcdp").exit_code == 2
-    assert run("account", "create", "../x\n", "--epsilon", 1).exit_code == 2
-    assert json.loads(run("account", "list", "--json").output)["accounts"][0]["epsilon"] == 4.0
+    assert call("account", "create", "x", "--epsilon", 1, "--delta", 0, "--filter", "zcdp").exit_code == 2
+    assert call("account", "create", "../x\n", "--epsilon", 1).exit_code == 2
+    assert json.loads(call("account", "list", "--json").output)["accounts"][0]["epsilon"] == 4.0
 
 
 def test_units() -> None:
     created("--unit", "user", "--rows", 5, name="clinic")
-    assert "replace one person, who has at most 5 rows" in said(run("account", "show", "clinic"))
+    assert "replace one person, who has at most 5 rows" in said(call("account", "show", "clinic"))
     created("--unit", "user", name="ward")
-    assert "replace one person, with all rows" in said(run("account", "show", "ward"))
-    result = run("account", "create", "x", "--epsilon", 1, "--delta", "1e-6", "--rows", 5)
+    assert "replace one person, with all rows" in said(call("account", "show", "ward"))
+    result = call("account", "create", "x", "--epsilon", 1, "--delta", "1e-6", "--rows", 5)
     assert result.exit_code == 2
     assert "--rows" in result.output
 
@@ -116,7 +107,7 @@ def test_publish_and_answer_charge_it_and_say_what_is_left(files: Path, monkeypa
     assert second.exit_code == 0, second.output
     assert json.loads(second.output)["account"]["remaining"]["epsilon"] == pytest.approx(1.0, rel=1e-6)
     monkeypatch.setenv("COLUMNS", "140")
-    words = said(run("account", "show", "hospital"))
+    words = said(call("account", "show", "hospital"))
     assert "pcqr publish, PrivateClassifier, DecisionTrees, n = 4,000" in words
     assert "pcqr answer, AgnosticRelease, Thresholds, n = 4,000" in words
     assert "in 2 charges" in words
@@ -164,7 +155,7 @@ def test_show_as_json_has_everything_and_a_picture(home: Path) -> None:
     account.charge(Guarantee(0.5, 1e-6), "AgnosticRelease", records=10)
     account.charge(Guarantee(0.25), "my own")
     result: dict[str, Any] = json.loads(
-        run("account", "show", "hospital", "--json", "--verify", "--plot", home / "account.svg").output
+        call("account", "show", "hospital", "--json", "--verify", "--plot", home / "account.svg").output
     )
     assert result["spent"] == {"epsilon": 0.75, "delta": 1e-06}
     assert result["remaining"] == {"epsilon": 3.25, "delta": 9e-06}
@@ -174,8 +165,8 @@ def test_show_as_json_has_everything_and_a_picture(home: Path) -> None:
     ]
     assert result["charges"][0]["facts"] == {"records": 10}
     assert (home / "account.svg").exists()
-    assert run("account", "show", "hospital", "--plot", home / "account.svg").exit_code == 2
-    assert run("account", "show", "hospital", "--plot", home / "account.svg", "--overwrite").exit_code == 0
+    assert call("account", "show", "hospital", "--plot", home / "account.svg").exit_code == 2
+    assert call("account", "show", "hospital", "--plot", home / "account.svg", "--overwrite").exit_code == 0
 
 
 def test_show_lists_the_last_of_many_charges(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +174,7 @@ def test_show_lists_the_last_of_many_charges(monkeypatch: pytest.MonkeyPatch) ->
     created()
     for number in range(4):
         Account.open("hospital").charge(Guarantee(0.5), f"release-{number}")
-    words = said(run("account", "show", "hospital"))
+    words = said(call("account", "show", "hospital"))
     assert "The last 2 of 4 charges" in words
     assert "release-1" not in words
     assert "release-3" in words
@@ -191,10 +182,10 @@ def test_show_lists_the_last_of_many_charges(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_list() -> None:
-    assert "No account in" in said(run("account", "list"))
+    assert "No account in" in said(call("account", "list"))
     created()
     created("--filter", "zcdp", name="clinic")
-    words = said(run("account", "list"))
+    words = said(call("account", "list"))
     assert "hospital basic ε = 4, δ = 1e-05" in words
     assert "clinic zcdp" in words
 
@@ -205,8 +196,8 @@ def test_adopt_after_the_anchor_was_lost(home: Path, files: Path) -> None:
     result = publish(files, "--epsilon", 1, "--account", "hospital")
     assert result.exit_code == 2
     assert "pcqr account adopt hospital" in said(result)
-    assert "this may be an older copy" in said(run("account", "show", "hospital"))
-    assert run("account", "adopt", "hospital").exit_code == 0
+    assert "this may be an older copy" in said(call("account", "show", "hospital"))
+    assert call("account", "adopt", "hospital").exit_code == 0
     assert publish(files, "--epsilon", 1, "--account", "hospital").exit_code == 0
     assert charges() == ["PrivateClassifier"]
 
@@ -218,25 +209,25 @@ def test_an_anchor_elsewhere_is_named_in_every_command(home: Path, files: Path) 
     assert publish(files, "--epsilon", 1, "--account", "hospital").exit_code == 2
     result = publish(files, "--epsilon", 1, "--account", "hospital", "--account-anchor", anchor)
     assert result.exit_code == 0, result.output
-    assert json.loads(run("account", "show", "hospital", "--anchor", anchor, "--json").output)["confirmed"]
-    described = run("account", "show", "hospital")
+    assert json.loads(call("account", "show", "hospital", "--anchor", anchor, "--json").output)["confirmed"]
+    described = call("account", "show", "hospital")
     assert "anchor of hospital is missing" in said(described)
-    assert len(json.loads(run("account", "show", "hospital", "--anchor", anchor, "--json").output)["charges"]) == 1
+    assert len(json.loads(call("account", "show", "hospital", "--anchor", anchor, "--json").output)["charges"]) == 1
     anchor.unlink()
-    assert run("account", "adopt", "hospital", "--anchor", anchor).exit_code == 0
+    assert call("account", "adopt", "hospital", "--anchor", anchor).exit_code == 0
     assert anchor.exists()
     assert "--account-anchor" in said(publish(files, "--epsilon", 1, "--account-anchor", anchor, out="other"))
 
 
 def test_an_account_whose_anchor_is_lost_says_so_wherever_it_is_shown(home: Path) -> None:
     created()
-    assert json.loads(run("account", "show", "hospital", "--json").output)["confirmed"]
-    assert "NO ANCHOR" not in said(run("account", "list"))
+    assert json.loads(call("account", "show", "hospital", "--json").output)["confirmed"]
+    assert "NO ANCHOR" not in said(call("account", "list"))
     shutil.rmtree(home / "state")
-    described = json.loads(run("account", "list", "--json").output)["accounts"][0]
+    described = json.loads(call("account", "list", "--json").output)["accounts"][0]
     assert not described["confirmed"]
-    assert "(NO ANCHOR)" in said(run("account", "list"))
-    assert "anchor of hospital is missing" in said(run("account", "show", "hospital"))
+    assert "(NO ANCHOR)" in said(call("account", "list"))
+    assert "anchor of hospital is missing" in said(call("account", "show", "hospital"))
 
 
 def test_an_older_account_is_written_off_and_says_so_for_ever(home: Path) -> None:
@@ -247,27 +238,27 @@ def test_an_older_account_is_written_off_and_says_so_for_ever(home: Path) -> Non
     for beside in path.parent.glob("hospital.account*"):
         beside.unlink()
     shutil.copy(home / "backup", path)
-    assert "pcqr account adopt hospital --write-off" in said(run("account", "show", "hospital"))
-    assert run("account", "adopt", "hospital").exit_code == 2
-    assert "written off" in said(run("account", "adopt", "hospital", "--write-off"))
-    described = json.loads(run("account", "show", "hospital", "--verify", "--json").output)
+    assert "pcqr account adopt hospital --write-off" in said(call("account", "show", "hospital"))
+    assert call("account", "adopt", "hospital").exit_code == 2
+    assert "written off" in said(call("account", "adopt", "hospital", "--write-off"))
+    described = json.loads(call("account", "show", "hospital", "--verify", "--json").output)
     assert [(each["written_off"], each["lost"]) for each in described["adoptions"]] == [(True, 1)]
     assert described["remaining"]["epsilon"] == 0
-    assert "(adopted)" in said(run("account", "list"))
-    words = said(run("account", "show", "hospital", "--plot", home / "account.svg"))
+    assert "(adopted)" in said(call("account", "list"))
+    words = said(call("account", "show", "hospital", "--plot", home / "account.svg"))
     assert "This assumes that the copy adopted on" in words
     assert "and all that remained is written off" in words
     assert described["adoptions"][0]["host"] in words
     assert "written off" in (home / "account.svg").read_text()
-    again = said(run("account", "adopt", "hospital", "--write-off", "--json"))
+    again = said(call("account", "adopt", "hospital", "--write-off", "--json"))
     assert again.count('"written_off"') == 1
 
 
 def test_an_account_on_the_volume_of_its_anchor_is_warned_of(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     created()
-    shown = run("account", "show", "hospital")
+    shown = call("account", "show", "hospital")
     assert shown.stderr.count("Warning") == 1
     assert str(home / "state") in said(shown)
     monkeypatch.setattr("pcqr.durable.ledger.ledger.on_one_volume", lambda *_: False)
-    assert run("account", "show", "hospital").stderr == ""
-    assert json.loads(run("account", "show", "hospital", "--json").output)["anchor_apart"]
+    assert call("account", "show", "hospital").stderr == ""
+    assert json.loads(call("account", "show", "hospital", "--json").output)["anchor_apart"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import spending
+from support.command_lines import call, said
 from typer.testing import CliRunner, Result
 
 from pcqr import AgnosticRelease, UniversalRelease
@@ -55,9 +55,7 @@ class Files:
             "--delta": "1e-6",
             "--out": str(self.out(suffix)),
         }
-        return CliRunner().invoke(
-            app, spending(["answer", *(part for pair in needed.items() for part in pair), *options])
-        )
+        return call("answer", *(part for pair in needed.items() for part in pair), *options)
 
     def out(self, suffix: str = ".csv") -> Path:
         return self.directory / f"answers{suffix}"
@@ -196,7 +194,7 @@ def test_a_dry_run_reads_no_value_and_spends_nothing(
     monkeypatch.setattr(AgnosticRelease, "fit", lambda *_: pytest.fail("the release was fitted"))
     result = files.bare("--categories", "colour=red,blue", "--dry-run", suffix=suffix)
     assert result.exit_code == 0, result.output
-    text = " ".join(result.output.split())
+    text = said(result)
     for part in (
         "If any one of the 6,000 private records were different",
         "30 rows: 30 new queries.",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_lines import spending
+from support.command_lines import call, said
 from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
@@ -28,7 +28,7 @@ class Files:
         private, queries = self.directory / "train.csv", self.directory / "queries.csv"
         needed = ["--private", str(private), "--label", "y", "--queries", str(queries), "--out", str(self.out())]
         price = ["--epsilon", "4", "--delta", "1e-6", "--seed", "1"]
-        return CliRunner().invoke(app, spending(["answer", *needed, *price, *options]))
+        return call("answer", *needed, *price, *options)
 
     def out(self) -> Path:
         return self.directory / "answers.csv"
@@ -52,7 +52,7 @@ def test_it_is_beside_the_answers_and_predicts_what_was_answered(files: Files) -
     assert result.exit_code == 0, result.output
     folder = files.directory / "answers.model"
     model = PublishedModel.load(folder)
-    words = " ".join(result.output.split())
+    words = said(result)
     assert "pcqr predict" in words
     assert "feature" not in words, "columns by their names"
     assert f"if {model.rules().splitlines()[0].removeprefix('if ')}" in words

@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from support.command_lines import said
 from support.kept import kept
 from support.serving import clinic, clinic_place, model_place, serving
 from typer.testing import CliRunner, Result
@@ -130,7 +131,7 @@ def test_a_key_that_has_used_up_what_it_may_ask_leaves_rows_unanswered(
     with serving(clinic_place(tmp_path / "there"), keys=tmp_path / "keys.json") as address:
         assert ask(f"{address}/clinic", tmp_path).exit_code == 2, "no key"
         result = ask(f"{address}/clinic", tmp_path, "--key", "env:WARD", "--json")
-        in_words = " ".join(ask(f"{address}/clinic", tmp_path, "--key", "env:WARD").output.split())
+        in_words = said(ask(f"{address}/clinic", tmp_path, "--key", "env:WARD"))
     assert "595 unanswered: the key has used up what it may ask" in in_words, "the release goes on for others"
     assert "Unanswered: 595 rows." in in_words, "of the whole file"
     assert result.exit_code == 3, result.output

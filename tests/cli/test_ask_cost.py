@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import said
 from support.kept import QUERIES, kept, reopened
 from support.serving import clinic, clinic_place, serving
 from typer.testing import CliRunner, Result
@@ -50,10 +51,6 @@ def ask(place: object, queries: Path, *more: object) -> Result:
 def here(files: Path, *more: object, queries: str = "many.csv") -> Result:
     out = () if "--dry-run" in more else ("--out", files / "answers.csv")
     return ask(files / "release", files / queries, "--anchor", files / "anchor", *out, *more)
-
-
-def said(result: Result) -> str:
-    return " ".join(result.output.split())
 
 
 def asked(files: Path) -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.command_lines import said
 from typer.testing import CliRunner
 
 from pcqr.cli import demo
@@ -37,7 +38,7 @@ def made_once(made: demo.Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["demo", "--fast", "--out", str(tmp_path / "new" / "out")])
     assert result.exit_code == 0, result.output
-    words = " ".join(result.output.split())
+    words = said(result)
     for part in (
         "6,000 private records, 2,000 public rows",
         "published classifier: made once",

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.command_lines import spending
+from support.command_lines import call, said
 from support.serving import serving
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import pcqr
-from pcqr.cli.main import app
 from pcqr.data.schema.raw import TYPES_ARE_PUBLIC
 from pcqr.models import PublishedModel
 from pcqr.release import Account
@@ -62,17 +61,9 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def call(*words: object) -> Result:
-    return CliRunner().invoke(app, spending(words))
-
-
 def fit(private: Path, out: Path, *more: object, epsilon: float = 0.4) -> Result:
     needed = ("--private", private, "--label", "ill", "--epsilon", epsilon, "--delta", "1e-6", "--out", out)
     return call("fit", *needed, *more)
-
-
-def said(result: Result) -> str:
-    return " ".join(result.output.split())
 
 
 def rows(path: Path) -> list[list[str]]:
@@ -296,7 +287,7 @@ def test_a_signal_after_the_draw_waits_until_the_release_is_kept(
     monkeypatch.setattr(estimator, "fit", stopped)
     monkeypatch.chdir(tables)
     needed = ["fit", "--private", "f.csv", "--label", "ill", "--epsilon", 2, "--delta", "1e-6"]
-    result = CliRunner().invoke(app, spending([*needed, "--out", tmp_path / "kept", *options]))
+    result = call(*needed, "--out", tmp_path / "kept", *options)
     assert result.exit_code == 4
     assert f"Stopped by SIGTERM. The release is in {tmp_path / 'kept'}." in result.stderr
     release = pcqr.release.open(tmp_path / "kept", read_only=True)  # the run that was stopped has it open

@@ -9,19 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import spending
-from typer.testing import CliRunner, Result
+from support.command_lines import call, said
 
 import pcqr.release
-from pcqr.cli.main import app
 from pcqr.models import PublishedModel
 from pcqr.privacy.unit import USER
 
 PERSONS = 900
-
-
-def run(*arguments: Any) -> Result:
-    return CliRunner().invoke(app, spending(arguments))
 
 
 def write(path: Path, header: list[str], rows: Any) -> None:
@@ -60,12 +54,12 @@ def check_facts(facts: dict[str, Any]) -> None:
 def test_publish(folder: Path, tmp_path: Path, method: str) -> None:
     public = ["--public", folder / "public.csv", "--assume-public"]
     options = ["publish", *common(folder), "--delta", "1e-5", "--method", method, *public]
-    dry = run(*options, "--out", tmp_path / "none", "--dry-run", "--json")
+    dry = call(*options, "--out", tmp_path / "none", "--dry-run", "--json")
     assert dry.exit_code == 0, dry.output
     check_facts(json.loads(dry.output))
     for rows in (1, 2):
         out = tmp_path / f"model{rows}"
-        done = run(*options, "--out", out, "--json", "--group-rows", rows)
+        done = call(*options, "--out", out, "--json", "--group-rows", rows)
         assert done.exit_code == 0, done.output
         check_facts(json.loads(done.output))
         model = PublishedModel.from_json((out / "model.json").read_text())
@@ -86,20 +80,20 @@ def test_answer(folder: Path, tmp_path: Path) -> None:
         "thresholds",
     ]
     for algorithm in ("subsamp", "agnostic"):
-        preview = run(*options, "--algorithm", algorithm, "--dry-run", "--json")
+        preview = call(*options, "--algorithm", algorithm, "--dry-run", "--json")
         assert preview.exit_code == 0, preview.output
         check_facts(json.loads(preview.output))
-        done = run(*options, "--algorithm", algorithm, "--out", tmp_path / f"{algorithm}.csv", "--json")
+        done = call(*options, "--algorithm", algorithm, "--out", tmp_path / f"{algorithm}.csv", "--json")
         assert done.exit_code in (0, 3), done.output
         check_facts(json.loads(done.output))
 
 
 def test_fit(folder: Path, tmp_path: Path) -> None:
     options = ["fit", *common(folder), "--delta", "1e-5", "--class", "thresholds", "--algorithm", "subsamp"]
-    dry = run(*options, "--out", tmp_path / "none", "--anchor", tmp_path / "anchor0", "--dry-run", "--json")
+    dry = call(*options, "--out", tmp_path / "none", "--anchor", tmp_path / "anchor0", "--dry-run", "--json")
     assert dry.exit_code == 0, dry.output
     check_facts(json.loads(dry.output))
-    done = run(*options, "--out", tmp_path / "release", "--anchor", tmp_path / "anchor", "--json")
+    done = call(*options, "--out", tmp_path / "release", "--anchor", tmp_path / "anchor", "--json")
     assert done.exit_code == 0, done.output
     check_facts(json.loads(done.output))
     release = pcqr.release.open(tmp_path / "release", anchor=tmp_path / "anchor")
@@ -110,14 +104,14 @@ def test_fit(folder: Path, tmp_path: Path) -> None:
 def test_what_cannot_name_persons_is_refused(folder: Path, tmp_path: Path) -> None:
     options = ["publish", *common(folder, "gap.csv"), "--public", folder / "public.csv", "--out", tmp_path / "model"]
     for more in ((), ("--dry-run",)):
-        missing = run(*options, *more)
+        missing = call(*options, *more)
         assert missing.exit_code == 2
-        assert "the id of a person in every row; received a missing one" in " ".join(missing.output.split())
+        assert "the id of a person in every row; received a missing one" in said(missing)
     whole = ["publish", *common(folder), "--public", folder / "public.csv", "--out", tmp_path / "model"]
     for user in ("nobody", "y"):
-        refused = run(*whole, "--groups", user)
+        refused = call(*whole, "--groups", user)
         assert refused.exit_code == 2
         assert "--groups" in refused.output
-    dropped = run(*whole, "--drop", "patient")
+    dropped = call(*whole, "--drop", "patient")
     assert dropped.exit_code == 2
     assert not (tmp_path / "model").exists()

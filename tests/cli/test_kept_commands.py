@@ -15,12 +15,11 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from support import postgres
-from support.command_lines import spending
+from support.command_lines import call, said
 from support.kept import kept
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import pcqr
-from pcqr.cli.main import app
 from pcqr.durable.ledger import Ledger
 from pcqr.models import PublishedModel
 from pcqr.release import Account
@@ -39,10 +38,6 @@ def files(home: Path) -> Path:
 def _write(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     with path.open("w", newline="") as file:
         csv.writer(file).writerows(rows)
-
-
-def call(*args: object) -> Result:
-    return CliRunner().invoke(app, spending(args))
 
 
 def fit(home: Path, *more: object, name: str = "release") -> Path:
@@ -205,12 +200,12 @@ def test_a_release_by_one_draw_is_kept_cautiously_too_and_says_what_it_holds(fil
         *("--cautious",),
     )
     assert made.exit_code == 0, made.output
-    assert "It holds no secrets." in " ".join(made.output.split())
+    assert "It holds no secrets." in said(made)
     assert not (files / "release" / "secret.pcqr").exists()
     assert ask(files).exit_code == 0
     assert {row[2] for row in rows(files / "answers.csv")[1:]} == {"published"}
     status = call("status", files / "release")
-    assert "its classifier answers, and is not shown" in " ".join(status.output.split())
+    assert "its classifier answers, and is not shown" in said(status)
     exported = call("export", files / "release", "--out", files / "public")
     assert exported.exit_code == 0, exported.output
     assert not (files / "public" / "model").exists()
@@ -222,7 +217,7 @@ def test_the_classifier_of_a_universal_release_is_exported_where_it_is_shown(sho
     where = (path, "--anchor", tmp_path / "anchor")
     is_shown = shows == "classifier"
     assert json.loads(call("status", *where, "--json").output)["published"] is is_shown
-    assert ("is published" if is_shown else "is not shown") in " ".join(call("status", *where).output.split())
+    assert ("is published" if is_shown else "is not shown") in said(call("status", *where))
     described = call("export", *where, "--out", tmp_path / "public", "--json")
     assert described.exit_code == 0, described.output
     assert json.loads(described.output)["published"] is is_shown
@@ -257,7 +252,7 @@ def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path
     before = sorted(files.glob("*"))
     result = call(*words, "--account", "hospital", "--dry-run")
     assert result.exit_code == 0, result.output
-    described = " ".join(result.output.split())
+    described = said(result)
     assert "of m = 300 planned queries are expected to be answered" in described
     assert "nothing was spent or written" in described
     assert "hospital has room for it" in described
@@ -270,18 +265,18 @@ def test_a_dry_run_says_what_to_expect_and_spends_and_writes_nothing(files: Path
     made = json.loads(call(*words, "--account", "hospital", "--json").output)
     assert made["plan"]["guarantee"].pop("is_charged") is True, "by now"
     assert made["plan"] == facts["plan"], "the plan is the one that a run without it has"
-    described = " ".join(call(*words[:-1], files / "other", "--account", "hospital", "--dry-run").output.split())
+    described = said(call(*words[:-1], files / "other", "--account", "hospital", "--dry-run"))
     assert "hospital has NO room for it" in described
 
 
 def test_a_release_of_few_answers_is_warned_of_with_what_says_so_beforehand(files: Path) -> None:
     words = ("fit", "--private", files / "private.csv", "--label", "state", "--labels", "well,ill", "--delta", "1e-6")
-    for more, said in ((("--dry-run",), "publish a classifier instead"), ((), "pcqr fit --dry-run")):
+    for more, words_of_it in ((("--dry-run",), "publish a classifier instead"), ((), "pcqr fit --dry-run")):
         numbers = ("--epsilon", "0.5", "--planned-queries", 3_000, "--vote", "stability", "--algorithm", "agnostic")
         result = call(*words, *numbers, "--out", files / "release", *more)
-        described = " ".join(result.output.split())
+        described = said(result)
         assert "are expected to be answered" in described
-        assert said in described
+        assert words_of_it in described
 
 
 def test_what_is_exported_has_the_columns_of_the_queries(files: Path) -> None:
@@ -385,7 +380,7 @@ def test_a_release_that_was_moved_needs_a_person(files: Path) -> None:
     shutil.rmtree(files / "state" / "anchors")
     result = ask(files)
     assert result.exit_code == 2
-    assert "pcqr ask RELEASE --adopt" in " ".join(result.output.split())
+    assert "pcqr ask RELEASE --adopt" in said(result)
     assert "no anchor" in call("status", files / "release").output
     assert ask(files, "--adopt").exit_code == 0
     assert ask(files).exit_code == 0
@@ -399,8 +394,8 @@ def test_a_release_that_has_halted_says_so(files: Path) -> None:
     result = ask(files, queries="many.csv")
     unanswered = sum(row[2] == "unanswered" for row in rows(files / "answers.csv"))
     assert result.exit_code == 3
-    assert f"Requested: {unanswered:,} more queries. " in " ".join(result.output.split()), "of the whole file"
-    assert "it is exhausted" in " ".join(call("status", files / "release").output.split())
+    assert f"Requested: {unanswered:,} more queries. " in said(result), "of the whole file"
+    assert "it is exhausted" in said(call("status", files / "release"))
 
 
 def test_a_place_that_is_taken_is_refused_before_anything_is_charged(files: Path) -> None:
@@ -456,7 +451,7 @@ def test_an_older_copy_comes_back_with_everything_written_off_and_says_so_for_ev
     before, at = restored(files), ("--anchor", files / "anchor")
     refused = ask(files, *at)
     assert refused.exit_code == 2
-    assert "pcqr ask RELEASE --adopt --write-off" in " ".join(refused.output.split())
+    assert "pcqr ask RELEASE --adopt --write-off" in said(refused)
     assert call("status", files / "release", *at).exit_code == 2
     assert "--write-off must be given with --adopt" in ask(files, *at, "--write-off").output
     assert ask(files, *at, "--adopt", "--write-off").exit_code == 0
@@ -471,7 +466,7 @@ def test_an_older_copy_comes_back_with_everything_written_off_and_says_so_for_ev
     assert "This assumes that the copy adopted on" in described["promise"]
     assert any(text.startswith("the copy adopted on") for text in described["guarantee"]["assumptions"])
     assert described["plan"]["guarantee"] == described["guarantee"]
-    shown = " ".join(call("status", files / "release", *at).output.split())
+    shown = said(call("status", files / "release", *at))
     assert "it was written off, and repeats its logged answers alone" in shown
     assert adoption["host"] in shown
     exported = json.loads(call("export", files / "release", *at, "--out", files / "public", "--json").output)
@@ -525,7 +520,7 @@ def test_a_wrong_password_of_a_database_is_called_that_and_not_shown(
         "account": ("account", "show", address),
     }
     result = call(*words[command])
-    described = " ".join(result.output.split())
+    described = said(result)
     assert result.exit_code != 0
     assert "the password is wrong, or the server does not know this user" in described, described
     assert "PGPASSWORD" in described

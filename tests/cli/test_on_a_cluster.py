@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support import clusters
+from support.command_lines import said
 from support.publishing import Files
 
 from pcqr.data.records.parted import Cluster, parquet
@@ -40,7 +41,7 @@ def test_what_workers_need_is_told_beforehand_and_nobody_is_asked(files: Files) 
     options = ("--labels", "no,yes", "--dry-run", "--scheduler", "tcp://127.0.0.1:1")
     result = files.publish(*options, suffix=".parquet")
     assert result.exit_code == 0, result.output
-    words = " ".join(result.output.split())
+    words = said(result)
     assert "in the memory of all workers together" in words
     assert "until the end of the run" not in words
 
@@ -81,7 +82,7 @@ def test_what_cannot_be_is_refused(
     monkeypatch.setattr(connecting, "ANSWERS_WITHIN", 0.3)
     result = files.publish("--labels", "no,yes", *options, suffix=".parquet")
     assert result.exit_code == 2
-    assert described in " ".join(result.output.split())
+    assert described in said(result)
     assert not (files.directory / "model").exists()
 
 
@@ -89,7 +90,7 @@ def test_other_files_are_not_for_a_cluster(files: Files) -> None:
     files.write(".csv")
     result = files.publish("--workers", "2")
     assert result.exit_code == 2
-    assert "--workers must be left out but for Parquet files" in " ".join(result.output.split())
+    assert "--workers must be left out but for Parquet files" in said(result)
 
 
 def test_a_network_without_encryption_is_warned_of(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

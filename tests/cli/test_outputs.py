@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_lines import spending
+from support.command_lines import call, said
 from support.kept import kept
 from support.published import MODEL as TREE
 from support.published import PEOPLE
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from pcqr.cli.main import app
 from pcqr.data.schema import Column, Schema
 from pcqr.datasets import write_table
 from pcqr.models import PublishedModel
@@ -54,11 +53,7 @@ def run(files: Path, command: str, out: Path, *more: object) -> Result:
         "demo": ("--fast",),
         "audit": (),
     }
-    return CliRunner().invoke(app, spending([command, *given[command], "--out", out, *more]))
-
-
-def said(result: Result) -> str:
-    return " ".join(result.output.split())
+    return call(command, *given[command], "--out", out, *more)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from support.command_lines import said
 from support.requests import request_of
 from support.situations import situations
 from typer.main import get_command
@@ -94,7 +95,7 @@ def test_each_way_is_shown_with_the_strength_of_its_tables(size: int) -> None:
 
 
 def test_too_little_to_learn_from_is_said() -> None:
-    text = " ".join(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1").output.split())
+    text = said(invoke("--n", "300", "--columns", "12", "--epsilon", "0.1"))
     assert "n·ε = 30 is too small to learn from 648 predicates and 2 classes" in text
     assert "Take n ≥ 574 at this ε, or ε ≥ 0.2 at this n." in text
     assert text.index("But: n·ε = 30") < text.index("pcqr publish")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import said
 from typer.testing import CliRunner, Result
 
 from pcqr import Guarantee, Schema
@@ -46,7 +47,7 @@ def test_the_labels_of_the_rows_by_name(files: Path, model: str) -> None:
     result = predict(files, model=model)
     assert result.exit_code == 0, result.output
     assert read_table(files / "predictions.csv") == {"row": ["1", "2", "3"], "label": LABELS}
-    words = " ".join(result.output.split())
+    words = said(result)
     assert "costs nothing" in words
     assert "3 rows" in words
     assert "<=50K: 2" in words

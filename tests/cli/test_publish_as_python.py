@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import spending
+from support.command_lines import call
 from support.publishing import SCHEMA
-from typer.testing import CliRunner
 
 from pcqr import AssumePublic, PrivateClassifier, Schema
-from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses import DecisionTrees
 from pcqr.models import PublishedModel
@@ -87,7 +85,7 @@ def test_the_command_and_python_give_one_model(tmp_path: Path, monkeypatch: pyte
         files["--schema"] = "schema.toml"
     places = [part for option, file in files.items() for part in (option, str(tmp_path / file))]
     asked = ["--label", "y", "--labels", ",".join(case.classes), "--epsilon", str(case.epsilon), "--seed", str(SEED)]
-    result = CliRunner().invoke(app, spending(["publish", *places, *asked, *case.options, "--accept-weak-guarantee"]))
+    result = call("publish", *places, *asked, *case.options, "--accept-weak-guarantee")
     assert result.exit_code == 0, result.output
 
     rows = read_table(tmp_path / "public.csv") if case.has_public else None

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import spending
-from typer.testing import CliRunner, Result
+from support.command_lines import call
+from typer.testing import Result
 
-from pcqr.cli.main import app
 from pcqr.cli.publish import _in_words
 from pcqr.datasets import read_table, write_table
 from pcqr.hypotheses.linear import LinearClassifier
@@ -46,7 +45,7 @@ def publish(home: Path, *options: str, epsilon: float = 1.0, dry: bool = True) -
         *options,
         *(["--dry-run", "--accept-weak-guarantee"] if dry else []),
     ]
-    return CliRunner().invoke(app, spending(["publish", *files, *asked]))
+    return call("publish", *files, *asked)
 
 
 def described(result: Result) -> dict[str, Any]:

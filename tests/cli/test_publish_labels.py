@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import spending
+from support.command_lines import call
 from support.onnx_sessions import opened, rows_of, run
 from typer.testing import CliRunner
 
@@ -60,9 +60,7 @@ def test_words_for_labels_from_end_to_end(
 
     asked = ["--label", "y", "--labels", ",".join(names), "--epsilon", epsilon, "--delta", "1e-6", "--method", "linear"]
     files = ["--private", private, "--public", public, "--out", model]
-    result = CliRunner().invoke(
-        app, spending(["publish", *files, *asked, "--seed", "1", "--json", "--accept-weak-guarantee"])
-    )
+    result = call("publish", *files, *asked, "--seed", "1", "--json", "--accept-weak-guarantee")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["classes"] == list(names)
 

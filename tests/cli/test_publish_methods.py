@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.command_lines import spending
-from typer.testing import CliRunner, Result
+from support.command_lines import call
+from typer.testing import Result
 
-from pcqr.cli.main import app
 from pcqr.datasets import write_table
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models import PublishedModel
@@ -40,7 +39,7 @@ def cross(files: Path) -> None:
 def publish(files: Path, *options: str) -> Result:
     needed = ["--private", str(files / "train.csv"), "--label", "y", "--labels", "0,1", "--epsilon", "4"]
     places = ["--public", str(files / "public.csv"), "--out", str(files / "model"), "--overwrite", "--seed", "1"]
-    return CliRunner().invoke(app, spending(["publish", *needed, *places, *options]))
+    return call("publish", *needed, *places, *options)
 
 
 def test_a_linear_classifier_is_written_and_read(files: Path) -> None:

@@ -9,12 +9,10 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from support.command_lines import spending
+from support.command_lines import call
 from support.publishing import RECORDS, Files, forbid_draws
-from typer.testing import CliRunner
 
 from pcqr.cli import inputs as parts
-from pcqr.cli.main import app
 from pcqr.data.records.parted import Spool, parquet
 from pcqr.data.records.parted import engine as spool
 from pcqr.datasets import read_table, write_table
@@ -68,7 +66,7 @@ def test_so_it_is_with_a_linear_classifier(files: Files) -> None:
     found = []
     for private in ("train.parquet", "folder"):
         needed = ["--private", files.path(private), "--label", "y", "--out", files.path("model"), *options]
-        result = CliRunner().invoke(app, spending(["publish", *needed, "--method", "auto", "--delta", "1e-6"]))
+        result = call("publish", *needed, "--method", "auto", "--delta", "1e-6")
         assert result.exit_code == 0, result.output
         found.append((files.directory / "model" / "model.json").read_bytes())
         shutil.rmtree(files.directory / "model")
@@ -210,9 +208,7 @@ def test_answers_are_those_of_the_table_in_memory(files: Files) -> None:
             "--delta": "1e-6",
             "--seed": "1",
         }
-        result = CliRunner().invoke(
-            app, spending(["answer", *(part for pair in needed.items() for part in pair), "--overwrite"])
-        )
+        result = call("answer", *(part for pair in needed.items() for part in pair), "--overwrite")
         assert result.exit_code in {0, 3}, result.output
         found.append((files.directory / "answers.csv").read_bytes())
     assert found[0] == found[1]
@@ -231,7 +227,7 @@ def test_a_release_that_is_kept_may_come_from_a_folder(files: Files) -> None:
     }
     command = ["fit", *(part for pair in needed.items() for part in pair)]
     for more in (["--dry-run"], []):
-        result = CliRunner().invoke(app, spending([*command, *more]))
+        result = call(*command, *more)
         assert result.exit_code == 0, result.output
         assert f"{RECORDS:,}" in result.output
 
@@ -267,7 +263,7 @@ def test_nothing_is_written_into_the_private_folder(
         given |= {"--account": str(files.directory / "spent.account")}
     before = contents(files)
     said = [part for pair in (given | {option: place}).items() for part in pair]
-    result = CliRunner().invoke(app, spending([command, *said, *([] if command == "fit" else ["--overwrite"])]))
+    result = call(command, *said, *([] if command == "fit" else ["--overwrite"]))
     assert result.exit_code == 2, result.output
     described = " ".join(result.output.split())
     assert f"{option} must be a place outside folder, which is read" in described

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.command_lines import said
 from typer.testing import CliRunner, Result
 
 import pcqr.cli.schema as command
@@ -41,7 +42,7 @@ def public(tmp_path: Path) -> Path:
 def test_it_says_what_each_column_is_and_that_the_rows_must_be_public(public: Path) -> None:
     result = make(public, "--drop", "income")
     assert result.exit_code == 0, result.output
-    words = " ".join(result.output.split())
+    words = said(result)
     assert "must be public" in words
     assert "3 columns from 4 public rows" in words
     for part in ("age", "20 … 64", "clerk, nurse, poet", "may be missing", "any other"):
@@ -62,7 +63,7 @@ def test_what_it_writes_reads_back(public: Path, name: str, read: object) -> Non
 
 def test_a_column_with_too_many_values_is_pointed_out(public: Path) -> None:
     write_table(public / "public.parquet", ROWS | {"the id": ["a", "b", "c", "d"]})
-    words = " ".join(make(public, "--most-categories", "3").output.split())
+    words = said(make(public, "--most-categories", "3"))
     assert "the id has 4 different values" in words
     assert "--drop 'the id'" in words
     assert "job has" not in words
@@ -73,7 +74,7 @@ def test_identifiers_and_free_text_are_pointed_out_and_remembered(tmp_path: Path
     rows |= {"the notes": [f"said {row * row}" for row in range(120)], "number": list(range(120))}
     write_table(tmp_path / "public.parquet", rows)
     result = make(tmp_path, "--out", str(tmp_path / "schema.toml"))
-    words = " ".join(result.output.split())
+    words = said(result)
     assert "Hardly any value of the notes occurs twice: an identifier or free text" in words
     assert "--drop 'the notes'" in words
     assert "--drop number" in words
@@ -145,10 +146,6 @@ def release(directory: Path, *options: str, file: str = "private.csv", given: tu
     account = () if "--account" in options or "--dry-run" in options else ("--no-account",)
     out = () if "--out" in options or "--dry-run" in options else ("--out", str(directory / "schema.toml"))
     return make(directory, "--private", *given, "--drop", "income", *epsilon, *account, *out, *options, file=file)
-
-
-def said(result: Result) -> str:
-    return " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("file", ["private.csv", "private.parquet"])

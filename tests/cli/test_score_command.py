@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import spending
+from support.command_lines import call, said
 from typer.testing import CliRunner, Result
 
 from pcqr import Guarantee, Schema, private_score
@@ -41,11 +41,7 @@ def files(home: Path) -> Path:
 def score(files: Path, *options: object, drop: bool = True, table: str = "held-out.csv") -> Result:
     given = ["score", files / "model", "--private", files / table, "--label", "income", *(["--drop", "id"] * drop)]
     epsilon = () if "--epsilon" in options else ("--epsilon", 1)
-    return CliRunner().invoke(app, spending([*given, *epsilon, *options]))
-
-
-def said(result: Result) -> str:
-    return " ".join(result.output.split())
+    return call(*given, *epsilon, *options)
 
 
 def test_the_score_is_that_of_python(files: Path) -> None:
@@ -151,7 +147,7 @@ def test_a_column_that_the_model_does_not_know(files: Path) -> None:
 
 
 def test_no_model(files: Path) -> None:
-    result = CliRunner().invoke(app, spending(["score", files, "--private", "x.csv", "--label", "y", "--epsilon", 1]))
+    result = call("score", files, "--private", "x.csv", "--label", "y", "--epsilon", 1)
     assert result.exit_code == 2
     assert "MODEL must be a folder with a published model" in said(result)
 

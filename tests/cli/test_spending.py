@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import SPENDING
+from support.command_lines import SPENDING, said
 from typer.testing import CliRunner, Result
 
 from pcqr import Guarantee, PcqrError
@@ -47,10 +47,6 @@ def run(files: Path, command: str, *more: object, epsilon: float = 2.0, delta: f
     given += ["--depth", 1, "--method", "tree"] if command == "publish" else ["--class", "thresholds"]
     given += ["--queries", files / "queries.csv"] if command == "answer" else []
     return CliRunner().invoke(app, [str(word) for word in (command, *given, *more)])
-
-
-def said(result: Result) -> str:
-    return " ".join(result.output.split())
 
 
 @pytest.fixture

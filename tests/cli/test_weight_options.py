@@ -9,19 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.command_lines import spending
-from typer.testing import CliRunner, Result
+from support.command_lines import call, said
 
 from pcqr import AssumePublic, PrivateClassifier
-from pcqr.cli.main import app
 from pcqr.datasets import read_table, write_table
 from pcqr.models import PublishedModel
 
 ROWS = 2_000
-
-
-def run(*arguments: Any) -> Result:
-    return CliRunner().invoke(app, spending(arguments))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +40,7 @@ def common(folder: Path, out: Path, *options: Any, private: str = "private.csv")
 
 
 def done(*arguments: Any) -> dict[str, Any]:
-    result = run(*arguments, "--json")
+    result = call(*arguments, "--json")
     assert result.exit_code == 0, result.output
     facts: dict[str, Any] = json.loads(result.output)
     return facts
@@ -82,7 +76,7 @@ def test_declared_weights_are_those_of_fit(folder: Path, tmp_path: Path) -> None
     fitted.fit(frame, table["y"], public=AssumePublic(public), schema=model.schema, sample_weight=table["w"])
     grid = {"x": np.linspace(0, 10, 50).tolist()}
     assert fitted.predict(grid).tolist() == model.predict(grid).tolist()
-    words = " ".join(run(*common(folder, tmp_path / "told", *options)).output.split())  # however wide the terminal is
+    words = " ".join(call(*common(folder, tmp_path / "told", *options)).output.split())  # however wide the terminal is
     assert "weights of labels" in words
     assert "well 0.0625, ill 1" in words
 
@@ -116,9 +110,9 @@ def test_what_cannot_be_used_is_refused(
     folder: Path, tmp_path: Path, options: list[str], described: str, dry: list[str]
 ) -> None:
     drop = [] if "--weight-column" in options else ["--drop", "w"]
-    result = run(*common(folder, tmp_path / "model", *drop, *options, *dry))
+    result = call(*common(folder, tmp_path / "model", *drop, *options, *dry))
     assert result.exit_code == 2
-    assert described in " ".join(result.output.split())
+    assert described in said(result)
     assert not (tmp_path / "model" / "model.json").exists()
 
 
@@ -127,9 +121,9 @@ def test_weights_are_judged_without_a_word_of_them(folder: Path, tmp_path: Path)
     for bad in ("-7.25", "heavy", ""):
         (tmp_path / "private.csv").write_text(text.replace(",2.0,", f",{bad},", 1))
         changed = str(tmp_path / "private.csv")
-        result = run(*common(folder, tmp_path / "model", "--weight-column", "w", private=changed))
+        result = call(*common(folder, tmp_path / "model", "--weight-column", "w", private=changed))
         assert result.exit_code == 2
-        assert "weight column 'w' must be a number of at least zero in every row" in " ".join(result.output.split())
+        assert "weight column 'w' must be a number of at least zero in every row" in said(result)
         assert not bad or bad not in result.output
 
 
@@ -137,8 +131,8 @@ def test_tables_in_parts_are_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "a.parquet").write_bytes((folder / "private.parquet").read_bytes())
     for options in (["--class-weight", "balanced", "--drop", "w"], ["--weight-column", "w"]):
-        result = run(*common(folder, tmp_path / "model", *options, private=str(tmp_path / "parts")))
+        result = call(*common(folder, tmp_path / "model", *options, private=str(tmp_path / "parts")))
         assert result.exit_code == 2
-        assert "left out for a folder; put its rows into one .parquet file" in " ".join(result.output.split())
+        assert "left out for a folder; put its rows into one .parquet file" in said(result)
     whole = done(*common(folder, tmp_path / "model", "--weight-column", "w", private="private.parquet"))
     assert whole["records"] == ROWS

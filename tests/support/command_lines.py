@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from typer.main import get_command
+from typer.testing import CliRunner, Result
 
 from pcqr.cli.main import app
 
@@ -32,6 +33,16 @@ def spending(words: Iterable[object]) -> list[str]:
     said = [str(word) for word in words]
     decides = said[0] not in (*SPENDING, "score") or "--account" in said or "--no-account" in said
     return said if decides else [*said, "--no-account"]
+
+
+def call(*words: object) -> Result:
+    """What a command did. Where it spends and names no account, it is told --no-account."""
+    return CliRunner().invoke(app, spending(words))
+
+
+def said(result: Result) -> str:
+    """All that was printed, however wide the terminal is."""
+    return " ".join(result.output.split())
 
 
 def commands_in(page: str) -> list[list[str]]:

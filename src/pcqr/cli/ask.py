@@ -31,7 +31,7 @@ from pcqr.cli.console import (
     progress,
     reason,
 )
-from pcqr.cli.inputs import read
+from pcqr.cli.inputs import check_drop, read
 from pcqr.cli.jobs import Ask
 from pcqr.cli.releases import COLUMNS, Answers, check_part, check_replaced, files_of, found_again, part_of
 from pcqr.client import Remote, connect
@@ -56,7 +56,9 @@ Row = tuple[str, str]
 def run(job: Ask) -> None:
     """Open, check, ask, write, summarise. The release has each answer on disk before it is in the output."""
     out = None if job.dry_run else _checked_out(job)
-    table = _features(read(job.queries, "--queries"), job)
+    table = read(job.queries, "--queries")
+    check_drop(job.drop, table, of="the queries")
+    table = {name: values for name, values in table.items() if name not in job.drop}
     asked = len(next(iter(table.values()), ()))
     release = _opened(job)
     try:
@@ -203,7 +205,7 @@ def _answers_of_known(release: Any, batch: Batch, rows: Sequence[int]) -> list[A
 
 def _earlier(out: Path, release: Any, batch: Batch, asked: int) -> list[Row]:
     """What an earlier run of the same command has written. It must be what the release says of these queries."""
-    found = max((_whole(out), _lines(part_of(out))), key=len)
+    found = _written(out)
     rows = [row for row, (_, kind) in enumerate(found) if kind != UNANSWERED]
     is_same = len(found) <= asked
     if is_same and rows:
@@ -227,34 +229,24 @@ def _logged(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:
     return [answer for each in batches for answer in release.answers(each)]
 
 
-def _whole(out: Path) -> list[Row]:
-    if not out.exists():
-        return []
-    with naming(path="--out"):
-        found = read_table(out)
-    return [(_text(label), str(kind)) for label, kind in zip(found["label"], found["kind"], strict=True)]
-
-
-def _lines(part: Path) -> list[Row]:
-    """The complete lines of a run that was stopped; a torn one does not count."""
-    if not part.exists():
-        return []
-    with part.open(encoding="utf-8", errors="replace", newline="") as file:
-        text = file.read()
-    rows = csv.reader(StringIO(text[: text.rfind("\n") + 1], newline=""))
-    return [(unescaped(row[1]), row[2]) for row in rows if len(row) == 3][1:]
+def _written(out: Path) -> list[Row]:
+    """The rows of `out`, or of the lines beside it that a stopped run has left: a torn one does not count."""
+    whole, part, lines = list[Row](), part_of(out), list[Row]()
+    if out.exists():
+        with naming(path="--out"):
+            found = read_table(out)
+        whole = [(_text(label), str(kind)) for label, kind in zip(found["label"], found["kind"], strict=True)]
+    if part.exists():
+        with part.open(encoding="utf-8", errors="replace", newline="") as file:
+            text = file.read()
+        rows = csv.reader(StringIO(text[: text.rfind("\n") + 1], newline=""))
+        lines = [(unescaped(row[1]), row[2]) for row in rows if len(row) == 3][1:]
+    return max((whole, lines), key=len)
 
 
 def _text(label: Any) -> str:
     """As it is in a CSV file; what a Parquet file has in place of a label that is missing is not equal to itself."""
     return "" if label is None or label != label else str(label)  # noqa: PLR0124
-
-
-def _features(table: Columns, job: Ask) -> Columns:
-    for name in job.drop:
-        if name not in table:
-            raise ParameterError("--drop", "the name of a column of the queries", name)
-    return {name: values for name, values in table.items() if name not in job.drop}
 
 
 def _batches(release: Any, table: Columns) -> Batch:

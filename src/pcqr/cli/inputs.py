@@ -339,10 +339,10 @@ def check_label(columns: Collection[str], name: str) -> None:
         raise ParameterError("--label", f"the name of one of the {len(columns)} columns in the first line", name)
 
 
-def check_drop(drop: Sequence[str], *tables: Collection[str]) -> None:
+def check_drop(drop: Sequence[str], *tables: Collection[str], of: str = "one of the files") -> None:
     for name in drop:
         if not any(name in table for table in tables):
-            raise ParameterError("--drop", "the name of a column of one of the files", name)
+            raise ParameterError("--drop", f"the name of a column of {of}", name)
 
 
 def declared_schema(path: Path) -> Schema:

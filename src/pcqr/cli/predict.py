@@ -57,9 +57,7 @@ def run(job: Predict) -> None:
 
 def _features(table: Columns, model: PublishedModel, job: Predict) -> Columns:
     """The columns of `table` that the model takes; others are refused unless they are to be dropped."""
-    for name in job.drop:
-        if name not in table:
-            raise ParameterError("--drop", "the name of a column of the file", name)
+    check_drop(job.drop, table, of="the file")
     kept = {name: values for name, values in table.items() if name not in job.drop}
     extra = [name for name in kept if name not in model.schema.names]
     if extra:

@@ -246,9 +246,7 @@ def _check_replaced(out: Path) -> None:
 
 
 def _schema(rows: Columns, drop: Sequence[str], most_categories: int) -> Schema:
-    for name in drop:
-        if name not in rows:
-            raise ParameterError("--drop", "the name of a column of the file", name)
+    check_drop(drop, rows, of="the file")
     if set(rows) <= set(drop):
         raise ParameterError("--drop", "fewer columns than the file has", f"all {len(rows)}")
     return Schema.from_public(rows, drop=drop, most_categories=most_categories)
