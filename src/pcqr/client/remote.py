@@ -530,7 +530,7 @@ class Remote:
         """Return the answers of a batch. Count back what was spent after each from what was spent after the last."""
         found: list[tuple[Answer[Any], Any]] = []
         spent, remaining, planned = batch.spent, batch.remaining, self._facts_then.planned
-        for given in reversed(batch.given):
+        for given in reversed(batch.answers):
             is_beyond = planned is not None and given.kind != "published" and (spent.queries or 0) > planned
             label = given.coin if given.label is None and self._facts_then.on_unstable == "random" else given.label
             found.append((Answer(label, given.kind, spent, remaining, is_beyond), given.coin))

@@ -415,7 +415,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class GivenAnswer:
+class RowAnswer:
     """One row of a reply: a label or none, the coin that stands in for none, and how it came about."""
 
     label: Any
@@ -427,7 +427,7 @@ class GivenAnswer:
 class Batch:
     """A reply to several rows: their answers, and what was spent and left when the last one had been given."""
 
-    given: tuple[GivenAnswer, ...]
+    answers: tuple[RowAnswer, ...]
     spent: Usage
     remaining: Usage
 
@@ -484,7 +484,7 @@ def usage_of(value: Any, where: str) -> Usage:
 def batch_of(value: Any, rows: int, classes: Sequence[Any], *, is_release: bool) -> Batch:
     """What `/ask` says of so many rows."""
     entries = _object(value, "the reply")
-    given = given_answers(_needed(entries, "answers"), "answers", classes)
+    given = row_answers(_needed(entries, "answers"), "answers", classes)
     if len(given) != rows:
         raise ParameterError("answers", f"a list of {rows}", f"one of {len(given)}")
     if not is_release:
@@ -494,9 +494,9 @@ def batch_of(value: Any, rows: int, classes: Sequence[Any], *, is_release: bool)
     )
 
 
-def given_answers(value: Any, where: str, classes: Sequence[Any]) -> tuple[GivenAnswer, ...]:
+def row_answers(value: Any, where: str, classes: Sequence[Any]) -> tuple[RowAnswer, ...]:
     """Answers, each with a label among `classes` or none."""
-    return tuple(_given(entry, f"{where}[{i}]", classes) for i, entry in enumerate(read_list(value, where)))
+    return tuple(_row_answer(entry, f"{where}[{i}]", classes) for i, entry in enumerate(read_list(value, where)))
 
 
 def cost_of(value: Any, rows: int | None = None) -> BatchCost:
@@ -529,13 +529,13 @@ def known_of(value: Any, rows: int) -> list[bool]:
     return known
 
 
-def _given(value: Any, where: str, classes: Sequence[Any]) -> GivenAnswer:
+def _row_answer(value: Any, where: str, classes: Sequence[Any]) -> RowAnswer:
     entries = _object(value, where)
     kind = _choice(entries, "kind", _KINDS, f"{where}.kind")
     label, coin = (_label(entries.get(name), f"{where}.{name}", classes) for name in ("label", "coin"))
     if label is None and kind in ("stable", "published"):
         raise ParameterError(f"{where}.label", f"a label, where the answer is {kind}", None)
-    return GivenAnswer(label, coin, kind)
+    return RowAnswer(label, coin, kind)
 
 
 def _label(value: Any, where: str, classes: Sequence[Any]) -> Any:
@@ -653,11 +653,11 @@ def refusal(
     now: Callable[[], tuple[Usage, Usage]] | None = None,
     start: int = 0,
     rows: int = 0,
-    given: Sequence[Answer[Any]] = (),
+    answers: Sequence[Answer[Any]] = (),
 ) -> PcqrError:
     """The error for a `reply` that is no answer.
 
-    `rows` from `start` on were asked for and got none; those before them are `given`. Where labels were asked for,
+    `rows` from `start` on were asked for and got none; those before them are `answers`. Where labels were asked for,
     `now` says what is spent and left.
     """
     code, details = _code(reply), _details(reply)
@@ -666,12 +666,14 @@ def refusal(
     match code:
         case "budget_exhausted" if now is not None:
             spent, remaining = now()
-            return BudgetExhausted(spent=spent, requested=rows, remaining=remaining, answers=given)
+            return BudgetExhausted(spent=spent, requested=rows, remaining=remaining, answers=answers)
         case "quota_spent" | "would_exhaust" if now is not None:
             with believing(place):
                 if code == "quota_spent":
                     used, allowance = (usage_of(details.get(name), name) for name in ("used", "allowance"))
-                    found: PcqrError = QuotaSpent(place, used=used, allowance=allowance, requested=rows, answers=given)
+                    found: PcqrError = QuotaSpent(
+                        place, used=used, allowance=allowance, requested=rows, answers=answers
+                    )
                 else:
                     found = NotConfirmed(place, cost_of(details.get("cost")))
             return found
@@ -685,11 +687,11 @@ def refusal(
     return ServiceError(place, f"refused: {said} ({code})", "The data holder can tell more.", **told)
 
 
-def answered_before(reply: Reply, rows: int, classes: Sequence[Any]) -> tuple[GivenAnswer, ...]:
+def answered_before(reply: Reply, rows: int, classes: Sequence[Any]) -> tuple[RowAnswer, ...]:
     """Of a batch of so many rows that was refused midway, those that were answered."""
     if _code(reply) not in MIDWAY:
         return ()
-    return given_answers(_details(reply).get("answered", []), "details.answered", classes)[: rows - 1]
+    return row_answers(_details(reply).get("answered", []), "details.answered", classes)[: rows - 1]
 
 
 def _code(reply: Reply) -> str:

@@ -190,12 +190,12 @@ def _is_refused(column: Column, cells: Any) -> bool:
     return False
 
 
-def _wrong_names(given: Mapping[str, Any], schema: Schema) -> tuple[str, dict[str, Any]] | None:
+def _wrong_names(names: Mapping[str, Any], schema: Schema) -> tuple[str, dict[str, Any]] | None:
     """What is wrong with the names of columns, in words and as details."""
-    if given.keys() == set(schema.names):
+    if names.keys() == set(schema.names):
         return None
-    missing = [name for name in schema.names if name not in given][:20]
-    unknown = [name for name in given if name not in schema.names][:20]
+    missing = [name for name in schema.names if name not in names][:20]
+    unknown = [name for name in names if name not in schema.names][:20]
     told = "The columns must be those of the schema." + "".join(
         f" {word}: {', '.join(map(repr, found))}."
         for word, found in (("Missing", missing), ("Unknown", unknown))
@@ -245,14 +245,14 @@ def _from_json(body: bytes, schema: Schema | None, most_rows: int) -> dict[str, 
     return _transposed(told, schema)
 
 
-def _columns(told: object, most_rows: int) -> dict[str, Any]:
-    if not isinstance(told, dict) or not told or not all(isinstance(cells, list) for cells in told.values()):
+def _columns(columns: object, most_rows: int) -> dict[str, Any]:
+    if not isinstance(columns, dict) or not columns or not all(isinstance(cells, list) for cells in columns.values()):
         raise Refusal("bad_value", "columns must be an object with a list of cells for each column.")
-    lengths = set(map(len, told.values()))
+    lengths = set(map(len, columns.values()))
     check_rows(max(lengths), most_rows)
     if len(lengths) > 1:
         raise Refusal("bad_value", "The columns must have equal lengths.")
-    return told
+    return columns
 
 
 def _transposed(rows: list[Any], schema: Schema) -> dict[str, Any]:
@@ -322,17 +322,17 @@ def bad(message: str, tensor: str | None = None) -> Refusal:
     return Refusal("bad_tensor", message, {} if tensor is None else {"tensor": tensor})
 
 
-def read_shape(given: object, name: str) -> tuple[int, ...]:
+def read_shape(value: object, name: str) -> tuple[int, ...]:
     """A shape of whole numbers."""
-    is_shape = isinstance(given, list) and 0 < len(given) <= _MOST_DIMENSIONS
-    if not is_shape or any(type(size) is not int or not 0 <= size < LARGEST for size in given):  # type: ignore[attr-defined]
+    is_shape = isinstance(value, list) and 0 < len(value) <= _MOST_DIMENSIONS
+    if not is_shape or any(type(size) is not int or not 0 <= size < LARGEST for size in value):  # type: ignore[attr-defined]
         raise bad(f"The shape of tensor {name!r} must be a list of 1 to {_MOST_DIMENSIONS} whole numbers.", name)
-    return tuple(given)  # type: ignore[arg-type]
+    return tuple(value)  # type: ignore[arg-type]
 
 
-def check_datatype(given: object, name: str) -> str:
-    if isinstance(given, str) and (given in NUMPY or given == BYTES):
-        return given
+def check_datatype(value: object, name: str) -> str:
+    if isinstance(value, str) and (value in NUMPY or value == BYTES):
+        return value
     raise bad(f"The datatype of tensor {name!r} must be one of {', '.join([*NUMPY, BYTES])}.", name)
 
 
@@ -527,12 +527,12 @@ def written_inference(
     return (b"".join((header, *binary)), len(header)) if binary else (header, None)
 
 
-def _inputs(given: object, view: memoryview, start: int, most_rows: int, columns: int) -> tuple[dict[str, Tensor], int]:
+def _inputs(value: object, view: memoryview, start: int, most_rows: int, columns: int) -> tuple[dict[str, Tensor], int]:
     """The tensors, and where the binary ones end."""
-    if not isinstance(given, list) or not given:
+    if not isinstance(value, list) or not value:
         raise bad("There must be a list of inputs.")
     inputs: dict[str, Tensor] = {}
-    for each in given:
+    for each in value:
         name = each.get("name") if isinstance(each, dict) else None
         if not isinstance(name, str):
             raise bad("Each input must be an object with a name, a shape and a datatype.")
@@ -556,13 +556,13 @@ def _inputs(given: object, view: memoryview, start: int, most_rows: int, columns
     return inputs, start
 
 
-def _outputs(given: object, is_binary: bool) -> tuple[Wanted, ...] | None:
-    if given is None or given == []:
+def _outputs(value: object, is_binary: bool) -> tuple[Wanted, ...] | None:
+    if value is None or value == []:
         return None
-    if not isinstance(given, list):
+    if not isinstance(value, list):
         raise bad("The outputs must be a list.")
     wanted: dict[str, Wanted] = {}
-    for each in given:
+    for each in value:
         name = each.get("name") if isinstance(each, dict) else None
         if not isinstance(name, str) or name in wanted:
             raise bad("Each output must be an object with a name of its own.")
@@ -573,8 +573,8 @@ def _outputs(given: object, is_binary: bool) -> tuple[Wanted, ...] | None:
     return tuple(wanted.values())
 
 
-def _parameters(given: Mapping[str, Any], what: str) -> Mapping[str, Any]:
-    found = given.get("parameters", {})
+def _parameters(value: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    found = value.get("parameters", {})
     if not isinstance(found, dict):
         raise bad(f"The parameters of {what} must be an object.")
     if "shared_memory_region" in found:

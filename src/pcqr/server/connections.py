@@ -135,7 +135,7 @@ class Connection(HttpToolsProtocol):
         cycle.waiting_for_100_continue = False
         if response.is_last:
             cycle.keep_alive = False
-        head = STATUS_LINE[response.status] + header_lines(self.server_state.default_headers) + response.head
+        head = STATUS_LINE[response.status] + header_lines(self.server_state.default_headers) + response.header_lines
         end = b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n"
         self.transport.write(head + end + (b"" if cycle.scope["method"] == "HEAD" else response.body))
         cycle.response_started = cycle.response_complete = True
@@ -210,13 +210,13 @@ class Connection(HttpToolsProtocol):
             self.pipeline.popleft()
             self.cycle = self.pipeline[0][0] if self.pipeline else self._answering  # type: ignore[assignment]
 
-    def _refuse(self, told: Refusal, why: str) -> None:
+    def _refuse(self, refusal: Refusal, why: str) -> None:
         """Reply and close. Where other requests came before and are not answered yet, their replies are the last."""
         if self._is_over:
             return
         self._is_over = True
         self._all.state.metrics.refused(why)
-        EPISODES.note(told)
+        EPISODES.note(refusal)
         self._stop_waiting()
         if self.is_receiving:
             self.cycle.disconnected = True
@@ -227,19 +227,19 @@ class Connection(HttpToolsProtocol):
             return
         schedule = self._all.state.schedule
         if schedule is None:
-            self._last_words(told)
+            self._last_words(refusal)
         else:
-            schedule.at_reply(lambda: self._last_words(told))
+            schedule.at_reply(lambda: self._last_words(refusal))
 
-    def _last_words(self, told: Refusal) -> None:
+    def _last_words(self, refusal: Refusal) -> None:
         if self.transport.is_closing():
             return
-        body = told.body
+        body = refusal.body
         headers = [*self.server_state.default_headers, *SECURITY_HEADERS]
-        headers += [(name.encode(), value.encode()) for name, value in told.headers.items()]
+        headers += [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
         headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         lines = header_lines((*headers, (b"connection", b"close")))
-        self.transport.write(STATUS_LINE[told.status] + lines + b"\r\n" + body)
+        self.transport.write(STATUS_LINE[refusal.status] + lines + b"\r\n" + body)
         self.transport.close()
 
 

@@ -65,13 +65,13 @@ MOMENTS = 200
 _TYPES = ("application/json", "application/octet-stream")
 
 
-def _json(told: Any) -> Response:
-    return Response(json.dumps(told).encode())
+def _json(content: Any) -> Response:
+    return Response(json.dumps(content).encode())
 
 
-def _shaped(shape: type[BaseModel], told: Any, *, exclude_unset: bool = False) -> Response:
+def _shaped(shape: type[BaseModel], content: Any, *, exclude_unset: bool = False) -> Response:
     """The members that the shape has, with its defaults."""
-    return Response(shape.model_validate(told).model_dump_json(exclude_unset=exclude_unset).encode())
+    return Response(shape.model_validate(content).model_dump_json(exclude_unset=exclude_unset).encode())
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -50,19 +50,21 @@ class Episodes:
         self._last: dict[tuple[str, str], float] = {}
         """When each of them was last seen, by its code and by the place or the words that it is about."""
 
-    def note(self, told: Refusal) -> None:
+    def note(self, refusal: Refusal) -> None:
         """Log why, if this refusal is the first of its episode."""
-        if told.code not in ("ledger_closed", "overloaded"):
+        if refusal.code not in ("ledger_closed", "overloaded"):
             return
-        cause = told.cause
-        this = told.code, told.message if cause is None else cause.place
+        cause = refusal.cause
+        this = refusal.code, refusal.message if cause is None else cause.place
         with self._lock:
             now = self._clock()
             self._last = {each: at for each, at in self._last.items() if now - at < QUIET_SECONDS}
             is_known = this in self._last
             self._last[this] = now
         if not is_known:
-            logger.error("requests are refused (503, %s): %s", told.code, told.message if cause is None else cause)
+            logger.error(
+                "requests are refused (503, %s): %s", refusal.code, refusal.message if cause is None else cause
+            )
 
     def over(self, place: str) -> None:
         """Log that the ledger at `place` was written again, if requests were refused since it could not be.

@@ -191,7 +191,7 @@ class Cost(BaseModel):
     )
 
 
-class Given(BaseModel):
+class RowAnswer(BaseModel):
     """One answer. The label is null where the vote was unstable; `coin` is what `predict` says then."""
 
     label: Label | None
@@ -201,7 +201,7 @@ class Given(BaseModel):
 
 
 class Answered(BaseModel):
-    answers: list[Given]
+    answers: list[RowAnswer]
     spent: Counts | None
     remaining: Counts | None
 

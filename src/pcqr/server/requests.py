@@ -98,7 +98,7 @@ class Response(NamedTuple):
         )
 
     @property
-    def head(self) -> bytes:
+    def header_lines(self) -> bytes:
         """All headers but those of the connection."""
         return header_lines(self.own_headers) + _SECURITY_LINES
 
