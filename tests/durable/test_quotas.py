@@ -330,7 +330,7 @@ def test_a_turn_with_nothing_new_to_record_writes_nothing(ledger: Ledger) -> Non
 @given(answers=st.lists(st.sampled_from([2, 3, -1]), min_size=1, max_size=6))
 def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int]) -> None:
     """The rows of a turn, as they are handed to the database."""
-    from pcqr.durable.quotas import WrittenPage
+    from pcqr.durable.quotas import QuotaRows
 
     class Noted:
         def __init__(self) -> None:
@@ -351,7 +351,7 @@ def test_what_is_written_has_one_length_whatever_the_answers(answers: list[int])
             [Asked(rows(*(v * 10 + i * (1 if v > 0 else -1) for i, v in enumerate(values))))]
         )
         seqs = {bytes([i]): i for i in range(len(values))}
-        page = WrittenPage(transaction, [asked], seqs, 5)  # type: ignore[arg-type]
+        page = QuotaRows(transaction, [asked], seqs, 5)  # type: ignore[arg-type]
         for key, reply in zip(seqs, outcome.replies, strict=True):
             page.answered(asked, key, reply.kind, is_logged=False)
         page.end(asked, list(seqs), outcome)

@@ -20,7 +20,7 @@ from typing import Any
 from pcqr.cli.main import app
 from pcqr.durable.ledger.ledger import Ledger
 from pcqr.durable.ledger.store import watched
-from pcqr.durable.quotas import WrittenPage
+from pcqr.durable.quotas import QuotaRows
 from pcqr.server import run
 
 ORDER = "PCQR_TEST_ORDER"
@@ -67,9 +67,9 @@ def taken(order: Path) -> bool:
 def plant(fault: str, order: Path) -> None:
     """Make this process do wrong."""
     if fault == FORGETFUL:
-        _replace(WrittenPage, "end", lambda *_: None)
+        _replace(QuotaRows, "end", lambda *_: None)
     if fault == GENEROUS:
-        _replace(WrittenPage, "allows", lambda *_: True)
+        _replace(QuotaRows, "allows", lambda *_: True)
     if fault == HASTY:
         record: Callable[..., None] = Ledger._record
         dying = threading.Event()

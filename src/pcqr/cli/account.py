@@ -34,7 +34,7 @@ from pcqr.durable.account import Account, Charge
 from pcqr.durable.account.account import account_facts as terms_facts
 from pcqr.durable.account.account import charge_facts, tally_facts
 from pcqr.durable.account.filters import ConcentratedFilter, Tally, at_least, at_most, exact
-from pcqr.durable.account.keeping import directory, found, known
+from pcqr.durable.account.keeping import all_names, directory, found
 from pcqr.errors import AccountExhausted, ParameterError, PcqrError, Undecided, WeakGuarantee
 from pcqr.files import check_not_input, check_output
 from pcqr.models.scoring import Scoring
@@ -283,7 +283,7 @@ def run_adopt(job: AdoptAccount) -> None:
 
 
 def run_list(job: ListAccounts) -> None:
-    accounts = [_or_error(name) for name in known()]
+    accounts = [_or_error(name) for name in all_names()]
     if job.as_json:
         print_json({"directory": str(directory()), "accounts": [_listed(each) for each in accounts]})
         return

@@ -23,8 +23,8 @@ from pcqr.durable.facts import (
     located,
 )
 from pcqr.durable.ledger import Ledger
-from pcqr.durable.ledger import Transaction as LedgerTurn
-from pcqr.durable.quotas import QuotaTable, WrittenPage
+from pcqr.durable.ledger import Transaction as LedgerTransaction
+from pcqr.durable.quotas import QuotaRows, QuotaTable
 from pcqr.errors import CopyCannotAnswer, OtherVersion, ParameterError
 from pcqr.hypotheses.base import Hypothesis
 from pcqr.privacy.entropy import SystemEntropy
@@ -89,18 +89,18 @@ class LedgerLog:
     def transaction(self, labeller: PrivLabel) -> Iterator[Transaction]:
         if not self.is_original:
             raise CopyCannotAnswer
-        with self.ledger.transaction() as ledger_turn:
-            before = self._read(ledger_turn.state)
+        with self.ledger.transaction() as ledger_transaction:
+            before = self._read(ledger_transaction.state)
             labeller.remaining = before.remaining
-            transaction = Transaction(ledger_turn, before, self)
+            transaction = Transaction(ledger_transaction, before, self)
             if before.announced not in (NOTHING, self._announced):  # and never decided: that turn was broken off
                 labeller.remaining = transaction.settle(before)
             yield transaction
             transaction.append()
             after = transaction.after(labeller.remaining)
-            ledger_turn.state = after.written()
-            if transaction.page is not None:
-                transaction.page.write()
+            ledger_transaction.state = after.written()
+            if transaction.quota_rows is not None:
+                transaction.quota_rows.write()
         if after.is_published and not before.is_published and self._forget is not None:
             self._forget()
 
@@ -126,9 +126,9 @@ class LedgerLog:
 class Transaction:
     """An exclusive turn of the release's ledger."""
 
-    def __init__(self, transaction: LedgerTurn, before: State, log: LedgerLog) -> None:
-        self.page: WrittenPage | None = None
-        self._turn = transaction
+    def __init__(self, transaction: LedgerTransaction, before: State, log: LedgerLog) -> None:
+        self.quota_rows: QuotaRows | None = None
+        self._transaction = transaction
         self._log = log
         self._seqs: dict[bytes, int] = {}
         self._digests: dict[bytes, bytes] = {}
@@ -156,7 +156,7 @@ class Transaction:
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         self._digests = digests(keys)
-        found = located(self._digests, self._turn.find)
+        found = located(self._digests, self._transaction.find)
         self._seqs.update((key, kept.before + 1 + position) for key, (kept, position) in found.items())
         return {key: answer_in(*where) for key, where in found.items()}
 
@@ -165,8 +165,8 @@ class Transaction:
 
     def append(self) -> None:
         """Hand the answers so far to the ledger's turn, before anything else comes."""
-        self._seqs.update(zip(self._new, itertools.count(self._turn.seq + 1), strict=False))
-        append_answers(self._turn, self._new, self._digests)
+        self._seqs.update(zip(self._new, itertools.count(self._transaction.seq + 1), strict=False))
+        append_answers(self._transaction, self._new, self._digests)
         self._appended, self._new = self.spent, {}
 
     def announce(self, keys: Sequence[bytes]) -> bytes:
@@ -175,7 +175,7 @@ class Transaction:
         new = [key for key in dict.fromkeys(keys) if key not in self._seqs]  # nor settled in this turn
         if new:
             self._announced = SystemEntropy().bytes(len(NOTHING))
-            append_announced(self._turn, self._announced, new)
+            append_announced(self._transaction, self._announced, new)
         return self._announced
 
     def settle(self, before: State) -> Usage:
@@ -183,7 +183,7 @@ class Transaction:
 
         They get ⊥ for ever, as far as there is any left: what was decided about them may have been seen.
         """
-        rows = announced_in(self._turn.find([before.announced])[before.announced].body)
+        rows = announced_in(self._transaction.find([before.announced])[before.announced].body)
         known = self.find(rows)
         rows = [key for key in rows if key not in known]
         unstable = before.remaining.unstable
@@ -201,16 +201,16 @@ class Transaction:
     def open(self, quota_table: AnyBook, asked: Sequence[Asked]) -> OpenQuotas:
         if not isinstance(quota_table, QuotaTable) or quota_table.ledger is not self._log.ledger:
             raise ParameterError("quota_table", "that of this release: release.quota_table()", "another one")
-        self.page = quota_table.open(self._turn, asked, self._seqs)
-        return self.page
+        self.quota_rows = quota_table.open(self._transaction, asked, self._seqs)
+        return self.quota_rows
 
     def publish(self, hypothesis: Hypothesis) -> None:
         self.append()
-        append_published(self._turn, hypothesis)
+        append_published(self._transaction, hypothesis)
         self._is_published = True
 
 
-def move(log: MemoryLog, remaining: Usage, transaction: LedgerTurn, *, is_cautious: bool = False) -> None:
+def move(log: MemoryLog, remaining: Usage, transaction: LedgerTransaction, *, is_cautious: bool = False) -> None:
     """Write all that a release has answered in memory into its ledger."""
     answers = dict(log.keyed())
     append_answers(transaction, answers, digests(answers))

@@ -1,4 +1,4 @@
-"""The book of a release: who asked what, beside the chain and in the same commit (proofs/release.md).
+"""The quota table of a release: who asked what, beside the chain and in the same commit (proofs/release.md).
 
 It limits what askers get and remembers what they were told. No hash covers it and no privacy rests on it: the counts of
 the release itself are in the chain. Whatever is written has the same length whatever the answers were.
@@ -82,7 +82,7 @@ _FIRST = select(ASKED.c.seq, ASKED.c.time, ASKED.c.asker, ASKED.c.kind).where(
     ASKED.c.seq.between(bindparam("first"), bindparam("last")),
     ASKED.c.kind.in_((_STABLE, _UNSTABLE)),
 )
-"""Read by itself: joined with the answers, SQLite would look through the whole book for each of them."""
+"""Read by itself: joined with the answers, SQLite would look through the whole table for each of them."""
 _TIMED = (
     select(ASKED.c.time, ASKED.c.kind, func.count())
     .where(ASKED.c.ledger == _number, ASKED.c.seq > bindparam("after"), ASKED.c.seq <= bindparam("until"))
@@ -92,7 +92,7 @@ _TIMED = (
 
 
 class Line(NamedTuple):
-    """An answer that somebody was told. `time` and `asker` are None where the book does not know."""
+    """An answer that somebody was told. `time` and `asker` are None where the quota table does not know."""
 
     number: int
     time: int | None
@@ -158,27 +158,27 @@ class QuotaTable:
         rows = self.ledger.read(_OWN, after=after, most=limit, who=asker)
         entries = self.ledger.at([holder for *_, holder in rows])
         return [
-            _line(number, told_at, asker, kind, answer_in(entries[holder], seq - entries[holder].before - 1))
-            for number, told_at, kind, seq, holder in rows
+            _line(number, second, asker, kind, answer_in(entries[holder], seq - entries[holder].before - 1))
+            for number, second, kind, seq, holder in rows
         ]
 
     def history(self, buckets: int = 200) -> list[Moment]:
         """What was spent by when: at most `buckets` moments, and all that nobody timed before the first of them.
 
-        It reads the whole book. Whoever looks again and again keeps a `History`.
+        It reads the whole table. Whoever looks again and again keeps a `History`.
         """
         return History().look(self, buckets)[1]
 
     def timed(self, after: int, until: int) -> list[Moment]:
         """What was asked for the first time in the entries past `after`, up to `until`: how much, second by second."""
         return [
-            Moment(told_at, count, count * (kind == _UNSTABLE))
-            for told_at, kind, count in self.ledger.read(_TIMED, after=after, until=until)
+            Moment(second, count, count * (kind == _UNSTABLE))
+            for second, kind, count in self.ledger.read(_TIMED, after=after, until=until)
         ]
 
-    def open(self, transaction: Transaction, asked: Sequence[Asked], seqs: Mapping[bytes, int]) -> WrittenPage:
-        """The page of a turn. `seqs` are the numbers of the answers that the turn has found or added, by key."""
-        return WrittenPage(transaction, asked, seqs, int(self.clock()))
+    def open(self, transaction: Transaction, asked: Sequence[Asked], seqs: Mapping[bytes, int]) -> QuotaRows:
+        """The quota rows of a transaction. `seqs` are the numbers of the answers that it has found or added, by key."""
+        return QuotaRows(transaction, asked, seqs, int(self.clock()))
 
     def _all_answers(self, after: int, limit: int) -> list[Line]:
         found: list[tuple[int, Entry]] = []
@@ -188,7 +188,7 @@ class QuotaTable:
         if not found:
             return []
         told = self.ledger.read(_FIRST, first=found[0][0], last=found[-1][0])
-        first = {seq: (told_at, who, kind) for seq, told_at, who, kind in told}
+        first = {seq: (second, who, kind) for seq, second, who, kind in told}
         return [_line(number, *first.get(number, (None, None, None)), answer) for number, answer in found[:limit]]
 
     def _usages(self, statement: Executable, **values: object) -> dict[str | None, Usage]:
@@ -196,11 +196,11 @@ class QuotaTable:
         return {who or None: Usage(*_COUNTS.unpack(counts)[:2]) for who, counts in rows}
 
 
-class WrittenPage:
-    """What the book holds of some askers, and what a turn adds."""
+class QuotaRows:
+    """What the quota table holds of some askers, and what a turn adds."""
 
     def __init__(self, transaction: Transaction, asked: Sequence[Asked], seqs: Mapping[bytes, int], now: int) -> None:
-        self._turn, self._seqs, self._now = transaction, seqs, now
+        self._transaction, self._seqs, self._now = transaction, seqs, now
         askers = sorted({_name(each) for each in asked})
         self._before = {who: _COUNTS.unpack(counts) for who, counts in transaction.read(_USAGES_OF, askers=askers)}
         self._counts = {who: list(self._before.get(who, (0, 0, 0))) for who in askers}
@@ -224,7 +224,7 @@ class WrittenPage:
         content, receipt = self._receipts[this]
         if content != asked.content:
             return Answered((), "reused")
-        lines = self._turn.read(_LINES, who=this[0], first=receipt.first, last=receipt.first + receipt.lines - 1)
+        lines = self._transaction.read(_LINES, who=this[0], first=receipt.first, last=receipt.first + receipt.lines - 1)
         return receipt.replayed(these, known, self._seqs, {seq: kind[0] for seq, kind in lines if kind != _REPEATED})
 
     def allows(self, asked: Asked) -> bool:
@@ -237,7 +237,7 @@ class WrittenPage:
         if asked.is_shared or (who, key) in self._asked:
             return False
         if self._known is None:
-            self._known = _had(self._turn.read, list(self._counts), self._seqs.values())
+            self._known = _had(self._transaction.read, list(self._counts), self._seqs.values())
         return (who, self._seqs.get(key)) not in self._known  # no number yet: it was decided in this turn
 
     def answered(self, asked: Asked, key: bytes, kind: Kind, *, is_logged: bool) -> None:
@@ -261,7 +261,7 @@ class WrittenPage:
         """Hand everything to the turn."""
         if self._known is None:
             repeated = [(who, self._seqs[key]) for (who, key), kind in self._asked.items() if kind == _REPEATED]
-            self._known = _had(self._turn.read, {who for who, _ in repeated}, {seq for _, seq in repeated})
+            self._known = _had(self._transaction.read, {who for who, _ in repeated}, {seq for _, seq in repeated})
         lines = []
         numbers: dict[tuple[str, bytes], int] = {}
         for (who, key), kind in self._asked.items():
@@ -279,14 +279,14 @@ class WrittenPage:
             for who, counts in changed.items()
             if counts != self._before.get(who, (0, 0, 0))
         ]
-        self._turn.note(_NEW_ASKED, lines)
-        self._turn.note(_USAGE, [row for is_there, row in rows if is_there])
-        self._turn.note(_NEW_USAGE, [row for is_there, row in rows if not is_there])
+        self._transaction.note(_NEW_ASKED, lines)
+        self._transaction.note(_USAGE, [row for is_there, row in rows if is_there])
+        self._transaction.note(_NEW_USAGE, [row for is_there, row in rows if not is_there])
         if self._ended:
             tokens = [{"who": who, "token": token} for who, token in self._ended]
-            self._turn.note(_EXPIRED, [{"since": self._since}])
-            self._turn.note(_REPLACED, tokens)  # of a token that is not looked at any more
-            self._turn.note(_NEW_RECEIPT, [self._written(who, token, numbers) for who, token in self._ended])
+            self._transaction.note(_EXPIRED, [{"since": self._since}])
+            self._transaction.note(_REPLACED, tokens)  # of a token that is not looked at any more
+            self._transaction.note(_NEW_RECEIPT, [self._written(who, token, numbers) for who, token in self._ended])
 
     def _written(self, who: str, token: bytes, numbers: Mapping[tuple[str, bytes], int]) -> dict[str, object]:
         ended = self._ended[who, token]
@@ -309,10 +309,10 @@ def _name(asked: Asked) -> str:
     return asked.asker or ""
 
 
-def _line(number: int, told_at: int | None, asker: str | None, kind: bytes | None, entry: Entry) -> Line:
+def _line(number: int, second: int | None, asker: str | None, kind: bytes | None, entry: Entry) -> Line:
     first: Kind = "unstable" if entry.label is None else "stable"
     return Line(
-        *(number, told_at, asker or None, entry.point, entry.label, entry.coin),
+        *(number, second, asker or None, entry.point, entry.label, entry.coin),
         first if kind is None else _KINDS[kind[0] & ~_LOGGED],
     )
 

@@ -214,7 +214,7 @@ def test_a_raw_table_read_by_a_schema_is_what_the_schema_reads() -> None:
         assert read.columns == schema.columns
         assert read.encoded().tobytes() == schema.encode(table)[places].tobytes()
     for column in raw.columns:
-        assert column.known.compact(table[column.name]).shape == (4,)
+        assert column.public_column.compact(table[column.name]).shape == (4,)
 
 
 def test_records_without_names_are_columns_of_numbers() -> None:

@@ -33,7 +33,7 @@ def test_it_moves_up_and_never_back(tmp_path: Path) -> None:
     anchor = made(tmp_path / "anchor")
     for seq in (3, 7, 8, 5):
         anchor.advance(link(seq), yes)
-    assert anchor.read() == anchor.known == again(tmp_path / "anchor").read() == link(8)
+    assert anchor.read() == anchor.link == again(tmp_path / "anchor").read() == link(8)
 
 
 def test_directories_are_made_and_nobody_else_may_look(tmp_path: Path) -> None:

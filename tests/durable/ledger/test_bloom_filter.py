@@ -1,4 +1,4 @@
-"""The sieve never says "new" of a key that is there, whoever has put it there and whatever has happened since."""
+"""The filter never says "new" of a key that is there, whoever has put it there and whatever has happened since."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support.ledgers import Shelf, add
 
 from pcqr.durable.ledger import Ledger, Link, anchor, sqlite
+from pcqr.durable.ledger import reading as filters
 from pcqr.durable.ledger import reading as keys
-from pcqr.durable.ledger import reading as sieve
 from pcqr.durable.ledger.reading import BloomFilter
 from pcqr.durable.ledger.store import prefixes, watched
 from pcqr.errors import ParameterError
@@ -38,8 +38,8 @@ def known(ledger: Ledger, wanted: list[bytes]) -> set[bytes]:
         return set(transaction.find(wanted))
 
 
-def has_sieve(ledger: Ledger) -> bool:
-    return ledger._keys._sieve is not None
+def has_filter(ledger: Ledger) -> bool:
+    return ledger._keys._filter is not None
 
 
 @given(st.lists(st.lists(st.binary(max_size=12), max_size=20), max_size=5))
@@ -74,10 +74,10 @@ def test_turns_find_exactly_the_keys_that_are_there(
     filling: int,
     exponent: int,
 ) -> None:
-    """However many are in the index, in memory or in the sieve; however small it is; across failures and reopening."""
+    """However many are in the index, in memory or in the filter; however small it is; across failures and reopening."""
     monkeypatch.setattr(keys, "MOST_RECENT", most)
     monkeypatch.setattr(keys, "FILLING", filling)
-    monkeypatch.setattr(sieve, "EXPONENT", exponent)
+    monkeypatch.setattr(filters, "EXPONENT", exponent)
     name, there = f"n{next(names)}", set[bytes]()
     files.anchor = files.folder / f"anchor of {name}"
     everything = [key(number) for number in range(41)]
@@ -104,7 +104,7 @@ def test_turns_find_exactly_the_keys_that_are_there(
 
 
 def test_keys_of_another_writer_are_found(files: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is one, as locks keep others out. The sieve does not rest on that: it counts for one chain."""
+    """There is one, as locks keep others out. The Bloom filter does not rest on that: it counts for one chain."""
     monkeypatch.setattr(sqlite, "lock", lambda *_, **__: None)
     monkeypatch.setattr(anchor, "lock", lambda *_, **__: None)
     with files.create() as ledger, files.open() as other:
@@ -147,27 +147,27 @@ def test_a_sieve_is_filled_when_so_many_were_asked_for_that_it_pays(
     monkeypatch.setattr(keys, "MOST_RECENT", 0)
     with files.create() as ledger:
         add(ledger, *map(key, range(160)))
-        assert has_sieve(ledger), "an empty ledger has one at once"
-        first = ledger._keys._sieve
+        assert has_filter(ledger), "an empty ledger has one at once"
+        first = ledger._keys._filter
         add(ledger, b"another key")
         assert known(ledger, [b"another key", key(7)]) == {b"another key", key(7)}
-        assert ledger._keys._sieve is first, "it is made once"
+        assert ledger._keys._filter is first, "it is made once"
     with files.open() as ledger:
         assert known(ledger, [key(number) for number in range(10)]) == set(map(key, range(10)))
-        assert not has_sieve(ledger)
+        assert not has_filter(ledger)
         assert known(ledger, [key(number) for number in range(10, 21)]) == set(map(key, range(10, 21)))
-        assert has_sieve(ledger)
+        assert has_filter(ledger)
         assert known(ledger, [key(number) for number in range(200)]) == set(map(key, range(160)))
-    monkeypatch.setattr(keys, "MOST_IN_SIEVE", 160)
+    monkeypatch.setattr(keys, "MOST_IN_FILTER", 160)
     with files.open() as ledger:
         assert len(known(ledger, [key(number) for number in range(200)])) == 160
-        assert not has_sieve(ledger)
+        assert not has_filter(ledger)
 
 
-def test_several_writers_have_no_sieve(tables: Shelf) -> None:
+def test_several_writers_have_no_filter(tables: Shelf) -> None:
     """Each would have to read what the others wrote first."""
     with tables.create() as ledger, tables.open() as other:
         add(ledger, key(0))
         add(other, key(1))
         assert known(ledger, [key(0), key(1), key(2)]) == {key(0), key(1)}
-        assert not has_sieve(ledger)
+        assert not has_filter(ledger)

@@ -317,7 +317,7 @@ def weights(values: Any) -> NDArray[np.float64] | None:
     if values is None:
         return None
     if hasattr(values, "__array__") and not hasattr(values, "__len__"):
-        values = as_given(values, "sample_weight")
+        values = array_of(values, "sample_weight")
     try:
         return numbers(cells(values, "sample_weight"))
     except TypeError:
@@ -325,7 +325,7 @@ def weights(values: Any) -> NDArray[np.float64] | None:
     raise DataError("sample_weight", "one number for each row", "others")
 
 
-def as_given(values: Any, what: str) -> NDArray[Any]:
+def array_of(values: Any, what: str) -> NDArray[Any]:
     """Return the array that `values` makes of itself. Drop errors of its library, which may quote a cell."""
     try:
         return np.asarray(values)

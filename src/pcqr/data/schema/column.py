@@ -406,10 +406,10 @@ _EXPECTED = {
 }
 
 
-def _numbers(what: str, pair: tuple[Any, ...], given: object) -> tuple[float, float]:
+def _numbers(what: str, pair: tuple[Any, ...], value: object) -> tuple[float, float]:
     numeric = [bound for bound in pair if not isinstance(bound, bool) and isinstance(bound, Real)]
     if len(pair) != 2 or len(numeric) != 2:
-        raise ParameterError(what, "a pair (low, high) of numbers", given)
+        raise ParameterError(what, "a pair (low, high) of numbers", value)
     try:
         low, high = map(float, numeric)
     except OverflowError:
@@ -419,12 +419,12 @@ def _numbers(what: str, pair: tuple[Any, ...], given: object) -> tuple[float, fl
     return low, high
 
 
-def _floats(given: object, *, dates: bool = False) -> tuple[float, ...] | None:
+def _floats(value: object, *, dates: bool = False) -> tuple[float, ...] | None:
     """Return finite numbers, or `dates` as days, as floats; None where something else is among them."""
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
         return None
     try:
-        found = tuple(_number(entry, is_date=dates) + 0.0 for entry in given)
+        found = tuple(_number(entry, is_date=dates) + 0.0 for entry in value)
     except (TypeError, OverflowError):
         return None
     return found if all(map(math.isfinite, found)) else None
@@ -436,13 +436,13 @@ def _number(entry: Any, *, is_date: bool) -> float:
     return float(entry) if isinstance(entry, Real) else day_of(entry)
 
 
-def _dates(what: str, pair: tuple[Any, ...], given: object) -> tuple[str, str]:
+def _dates(what: str, pair: tuple[Any, ...], value: object) -> tuple[str, str]:
     try:
         found = [day_of(bound) for bound in pair]
     except TypeError:
         found = []
     if len(found) != 2 or not found[0] < found[1]:
-        raise ParameterError(what, "a pair of dates such as '2014-05-03', the earlier one first", given)
+        raise ParameterError(what, "a pair of dates such as '2014-05-03', the earlier one first", value)
     low, high = (iso_date(int(day)) for day in found)
     return low, high
 

@@ -65,7 +65,7 @@ class RawColumn(NamedTuple):
         return Column(self.name, "date" if self.kind == "date" else "numeric", missing=True)
 
     @property
-    def known(self) -> Column:
+    def public_column(self) -> Column:
         """What is known of the column without a look at a record. Every cell of its kind can be read by it."""
         if self.is_number:
             return self.unbounded
@@ -183,7 +183,7 @@ class RawInMemory(RawTable):
                 what = f"column {column.name!r} of {name}"
                 self._texts[column.name] = texts_of(*distinct(cells(found, what)), what)
             else:
-                self._truths[column.name] = column.known.compact(found, table=name)
+                self._truths[column.name] = column.public_column.compact(found, table=name)
         if len(lengths) > 1:
             raise DataError(name, "a table with columns of one length", "columns of different lengths")
         self.size = lengths.pop()

@@ -78,14 +78,21 @@ class Origin:
         return cls(hashes.size, names, _digest(names, hashes), tuple(near_unique))
 
     @classmethod
-    def from_dict(cls, told: object) -> Origin:
+    def from_dict(cls, described: object) -> Origin:
         """Return the origin that `to_dict` wrote."""
         fields = {"rows": int, "columns": list, "digest": str, "near_unique": list}
-        if not isinstance(told, Mapping) or not all(isinstance(told.get(name), kind) for name, kind in fields.items()):
+        if not isinstance(described, Mapping) or not all(
+            isinstance(described.get(name), kind) for name, kind in fields.items()
+        ):
             raise ParameterError(
                 "origin of a schema", f"a table with {', '.join(fields)}, or left out", "something else"
             )
-        return cls(told["rows"], tuple(map(str, told["columns"])), told["digest"], tuple(map(str, told["near_unique"])))
+        return cls(
+            described["rows"],
+            tuple(map(str, described["columns"])),
+            described["digest"],
+            tuple(map(str, described["near_unique"])),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for a schema file."""

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pcqr.data.schema.cells import as_given, cells, listed, number_of, numbers, plain, read, unmasked
+from pcqr.data.schema.cells import array_of, cells, listed, number_of, numbers, plain, read, unmasked
 from pcqr.data.schema.column import Column, Entries
 from pcqr.errors import DataError, MissingExtra
 
@@ -332,7 +332,7 @@ def _array(X: Any) -> NDArray[Any]:
     if isinstance(X, np.ndarray):
         return X
     if hasattr(X, "__array__") or not hasattr(X, "__len__"):
-        return as_given(X, "X")
+        return array_of(X, "X")
     try:
         rows = list(X)
     except Exception:

@@ -162,6 +162,6 @@ def name_of(place: str | os.PathLike[str]) -> str:
     return str(where)
 
 
-def known() -> list[str]:
+def all_names() -> list[str]:
     """The names of all accounts that have one."""
     return sorted(path.name.removesuffix(SUFFIX) for path in directory().glob(f"*{SUFFIX}"))

@@ -40,7 +40,7 @@ def default_path(identity: str) -> Path:
 class Anchor:
     """The open anchor of the ledger `identity` at `place`. Its file must exist: see `create`.
 
-    `known` is the latest anchor that was read here and found in the ledger, or was written here.
+    `link` is the latest anchor that was read here and found in the ledger, or was written here.
     """
 
     def __init__(self, path: Path, identity: str, place: str, *, read_only: bool = False) -> None:
@@ -55,7 +55,7 @@ class Anchor:
         except (FileNotFoundError, NotADirectoryError):
             self._missing("is not there")
         try:
-            self.known, self._slot = self._read()
+            self.link, self._slot = self._read()
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -86,7 +86,7 @@ class Anchor:
                 "Only one may. Wait until that process ends, or stop it.",
             ) from None
         self._is_held = True
-        self.known, self._slot = self._read()
+        self.link, self._slot = self._read()
 
     def read(self) -> Link:
         """Return the anchor as it is on disk now."""
@@ -104,7 +104,7 @@ class Anchor:
         with self._threads, self._locked():
             self._check_in_place()
             current, self._slot = self._read()
-            if current != self.known and not contains(current):
+            if current != self.link and not contains(current):
                 raise LedgerRolledBack(
                     self._place,
                     f"is one of two copies, and the other one has moved on: its anchor is at {current}",
@@ -113,7 +113,7 @@ class Anchor:
             if current.seq < link.seq:
                 self._write(link)
                 current = link
-            self.known = current
+            self.link = current
 
     def restart(self, link: Link) -> None:
         """Go back to `link`: an older copy of the ledger was written off, and goes on from there.
@@ -125,7 +125,7 @@ class Anchor:
             _, self._slot = self._read()
             self._write(link)
             self._write(link)
-            self.known = link
+            self.link = link
 
     def close(self) -> None:
         with suppress(OSError):

@@ -55,18 +55,18 @@ class Adoption:
 
     def facts(self, *, for_holder: bool) -> dict[str, Any]:
         """Return the adoption for JSON. Without `for_holder` it has the time and the kind alone."""
-        told: dict[str, Any] = {"time": self.time, "written_off": self.is_written_off}
+        public: dict[str, Any] = {"time": self.time, "written_off": self.is_written_off}
         own = {"entries": self.entries, "lost": self.lost, "user": self.user, "host": self.host}
-        return told | (own if for_holder else {})
+        return public | (own if for_holder else {})
 
 
-def adoption_body(known: Link | None, *, is_written_off: bool) -> bytes:
+def adoption_body(anchor: Link | None, *, is_written_off: bool) -> bytes:
     """Return the body of an adoption's entry: time, user, machine, and the position of the anchor."""
     facts = {
         "adopted": datetime.now(UTC).isoformat(timespec="seconds"),
         "user": _user(),
         "host": socket.gethostname() or None,
-        "known": None if known is None else known.seq,
+        "known": None if anchor is None else anchor.seq,
         "written_off": is_written_off,
     }
     return json.dumps(facts).encode()

@@ -155,7 +155,7 @@ _UNKNOWN = (
     "Whether this turn was recorded is not known, and nothing of it was replied. Open the ledger again, and read it."
 )
 
-_left_behind: list[Connection] = []
+_abandoned: list[Connection] = []
 _opened: weakref.WeakSet[Ledger] = weakref.WeakSet()
 
 
@@ -245,9 +245,9 @@ class Ledger:
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Entry]:
         """The entries that have one of `keys`, by key."""
-        store, known = self._reader(), self._known
+        store, anchored = self._reader(), self._anchored
         with store.reading() as connection:
-            end = self._bound or self._end(connection, known)
+            end = self._bound or self._end(connection, anchored)
             found = self._found(connection, keys, end)
         self._confirm(end.last)
         return found
@@ -259,9 +259,9 @@ class Ledger:
 
     def read(self, statement: Executable, **values: object) -> Sequence[Any]:
         """What tables beside the chain hold. `number` is this ledger's, and `final` the last entry to be shown."""
-        store, known = self._reader(), self._known
+        store, anchored = self._reader(), self._anchored
         with store.reading() as connection:
-            end = self._bound or self._end(connection, known)
+            end = self._bound or self._end(connection, anchored)
             found = store.read(connection, statement, final=end.last.seq, **values)
         self._confirm(end.last)
         return found
@@ -333,7 +333,7 @@ class Ledger:
         connection = self._store.begin()
         try:
             with self._store.explaining():
-                before = self._end(connection, self._known, keep=True)
+                before = self._end(connection, self._anchored, keep=True)
             reached("turn begun")
             transaction = Transaction(
                 before,
@@ -382,7 +382,7 @@ class Ledger:
     def _give_back(self, connection: Connection) -> None:
         """Roll back what was not committed."""
         if self._is_stale:
-            _left_behind.append(connection)  # it is the parent's: neither a word through it, nor its end
+            _abandoned.append(connection)  # it is the parent's: neither a word through it, nor its end
             return
         with suppress(SQLAlchemyError):
             if self._why_closed is None:
@@ -393,28 +393,28 @@ class Ledger:
 
     def _confirm(self, link: Link) -> None:
         """Nothing is shown before the anchor has reached it."""
-        if self._bound is not None or self._anchor is None or link.seq <= self._anchor.known.seq:
+        if self._bound is not None or self._anchor is None or link.seq <= self._anchor.link.seq:
             return
         self._anchor.advance(link, partial(contains, self._store))
 
     @property
-    def _known(self) -> Link | None:
+    def _anchored(self) -> Link | None:
         """What was confirmed. To be asked before a snapshot is taken, which must then contain it."""
-        return self._anchor.known if self._anchor is not None else None
+        return self._anchor.link if self._anchor is not None else None
 
-    def _end(self, connection: Connection, known: Link | None, *, keep: bool = False) -> Snapshot:
-        """A snapshot that contains `known`: a database may be brought back in time while a ledger in it is open."""
+    def _end(self, connection: Connection, anchored: Link | None, *, keep: bool = False) -> Snapshot:
+        """A snapshot that contains `anchored`: a database may be brought back in time while a ledger in it is open."""
         end = self._store.snapshot(connection, keep=keep)
-        if known not in (None, end.last) and self._store.hash_at(connection, known.seq) != known.hash:
-            raise rolled_back(self.place, known, end.last)
+        if anchored not in (None, end.last) and self._store.hash_at(connection, anchored.seq) != anchored.hash:
+            raise rolled_back(self.place, anchored, end.last)
         return end
 
     def _snapshot(self) -> Snapshot:
-        store, known = self._reader(), self._known
+        store, anchored = self._reader(), self._anchored
         if self._bound is not None:
             return self._bound
         with store.reading() as connection:
-            end = self._end(connection, known)
+            end = self._end(connection, anchored)
         self._confirm(end.last)
         return end
 

@@ -122,10 +122,10 @@ def open_ledger(
             found = _adopted(store, anchor_path, write_off)
         if store.has_one_writer:
             found.hold()
-        if adopt and write_off is not None and not contains(store, found.known):
+        if adopt and write_off is not None and not contains(store, found.link):
             found.restart(_written_off(store, found, write_off))
-        check_anchor(store, found.known)
-        now = check_end(store, since=found.known.seq)
+        check_anchor(store, found.link)
+        now = check_end(store, since=found.link.seq)
         found.advance(now.last, partial(contains, store))
         return Ledger(store, found, anchor_path, reader, elsewhere, None)
     except BaseException as error:
@@ -187,11 +187,11 @@ def _adopted(store: Store, path: Path, write_off: WriteOff | None) -> Anchor:
     return Anchor.create(path, store.identity, store.place, link)
 
 
-def _recorded(store: Store, write_off: WriteOff | None, known: Link | None) -> Link:
+def _recorded(store: Store, write_off: WriteOff | None, anchor: Link | None) -> Link:
     """Check the whole ledger, and record in it that it was adopted; returns the link of that entry."""
     store.check_pages()
     check_end(store, since=-1)
-    body = adoption_body(known, is_written_off=write_off is not None)
+    body = adoption_body(anchor, is_written_off=write_off is not None)
     connection = store.begin()
     with connection, store.explaining():
         before = store.snapshot(connection, keep=True)
@@ -216,7 +216,7 @@ def _written_off(store: Store, anchor: Anchor, write_off: WriteOff) -> Link:
     for link in anchor.links():
         if link.seq <= end and not contains(store, link):
             raise rolled_back(store.place, link, last)
-    return last if is_recorded else _recorded(store, write_off, anchor.known)
+    return last if is_recorded else _recorded(store, write_off, anchor.link)
 
 
 def is_address(place: str | os.PathLike[str]) -> bool:

@@ -154,16 +154,16 @@ class BloomFilter:
 #
 # Keys are as good as random: put into the index one by one, each would change a page of its own. They are put there in
 # bulk and in order, those of many turns at a time. Until then the entries themselves say which keys they have: whoever
-# looks for a key reads the end of the ledger once, and remembers. The only writer of a ledger has a sieve besides, that
-# tells most new keys without a look at either.
+# looks for a key reads the end of the ledger once, and remembers. The only writer of a ledger has a Bloom filter
+# besides, that tells most new keys without a look at either.
 
 
 MOST_RECENT = 65_536
 """Keys at the end of a ledger that are not in its index, at most."""
 FILLING = 8
-"""A sieve is filled once one key was looked for to every so many in the index: to look takes longer than to fill."""
-MOST_IN_SIEVE = 1 << 23
-"""With more keys a new sieve would hold back most of those that are new."""
+"""A filter is filled once one key was looked for to every so many in the index: to look takes longer than to fill."""
+MOST_IN_FILTER = 1 << 23
+"""With more keys a new filter would hold back most of those that are new."""
 
 
 class Keys:
@@ -171,9 +171,9 @@ class Keys:
 
     def __init__(self) -> None:
         self._recent = _Recent(-1)
-        self._sieve: BloomFilter | None = None
+        self._filter: BloomFilter | None = None
         self._asked = 0
-        """Keys that were looked for since there was a sieve."""
+        """Keys that were looked for since there was a Bloom filter."""
 
     def find(self, store: Store, connection: Connection, keys: Sequence[bytes], end: Snapshot) -> dict[bytes, Entry]:
         """The entries up to `end` that have one of `keys`, each compared with its hash."""
@@ -195,16 +195,16 @@ class Keys:
     ) -> Sequence[bytes]:
         """Those of `keys` that an entry up to `end` may have: no entry has one of the others.
 
-        To be asked in turns of a ledger's only writer. A sieve counts where it ends with the link of `end` itself:
+        To be asked in turns of a ledger's only writer. A filter counts where it ends with the link of `end` itself:
         that link stands for all entries before it, and so for all keys.
         """
-        if self._sieve is None or self._sieve.until != end.last:
-            self._sieve = None
+        if self._filter is None or self._filter.until != end.last:
+            self._filter = None
             self._asked += len(keys)
-            if not end.indexed / FILLING <= self._asked or end.indexed > MOST_IN_SIEVE:
+            if not end.indexed / FILLING <= self._asked or end.indexed > MOST_IN_FILTER:
                 return keys
-            self._sieve, self._asked = self._filled(store, connection, end), 0
-        return list(compress(keys, self._sieve.may_have(prefixes(keys)).tolist()))
+            self._filter, self._asked = self._filled(store, connection, end), 0
+        return list(compress(keys, self._filter.may_have(prefixes(keys)).tolist()))
 
     def index(self, store: Store, connection: Connection, entries: Sequence[Entry], before: Snapshot) -> int:
         """Put all keys into the index, those of new `entries` after `before` too, if there are too many without it.
@@ -221,10 +221,10 @@ class Keys:
     def committed(self, before: Link, entries: Sequence[Entry], indexed: int) -> None:
         """Remember a turn that was written, after the entry `before`."""
         new, last = _keyed(entries), entries[-1].link
-        if self._sieve is not None and self._sieve.until == before:
+        if self._filter is not None and self._filter.until == before:
             for _, keys, size in new:
-                self._sieve.add(prefixes_in(keys, size))
-            self._sieve.until = last
+                self._filter.add(prefixes_in(keys, size))
+            self._filter.until = last
         recent = self._recent
         if indexed > recent.since:
             self._recent = _Recent(indexed)
@@ -246,13 +246,13 @@ class Keys:
         return recent
 
     def _filled(self, store: Store, connection: Connection, end: Snapshot) -> BloomFilter:
-        """A sieve with all keys up to `end`."""
-        sieve = BloomFilter(end.last)
+        """A Bloom filter with all keys up to `end`."""
+        filter = BloomFilter(end.last)
         for part in store.all_indexed(connection):
-            sieve.add(part)
+            filter.add(part)
         for _, keys, size in self._caught_up(store, connection, end).entries:
-            sieve.add(prefixes_in(keys, size))
-        return sieve
+            filter.add(prefixes_in(keys, size))
+        return filter
 
 
 class _Recent:

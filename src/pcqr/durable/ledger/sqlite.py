@@ -67,7 +67,7 @@ class SqliteStore(Store):
         self.place = place or str(path)
         self._lock: int | None = None
         self._writer: Connection | None = None
-        self._is_left = False
+        self._is_forked = False
         """Is this a forked process? The transaction is then its parent's, to be ended there alone."""
         self._check_file()
         self._log = path.with_name(f"{path.name}-wal")
@@ -163,11 +163,11 @@ class SqliteStore(Store):
         return is_gone
 
     def commit(self, connection: Connection) -> None:
-        if not self._is_left:
+        if not self._is_forked:
             _begun(connection).commit()
 
     def end(self, connection: Connection) -> None:
-        if not self._is_left:
+        if not self._is_forked:
             _begun(connection).rollback()
 
     def close(self) -> None:
@@ -185,7 +185,7 @@ class SqliteStore(Store):
     def leave(self) -> None:
         """SQLite must not even close a connection in a forked process: this one is never freed."""
         super().leave()
-        self._is_left = True
+        self._is_forked = True
         for connection in list(self._connections):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
         if self._lock is not None:

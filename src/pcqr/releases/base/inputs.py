@@ -21,7 +21,7 @@ from pcqr.data.records.in_memory import is_narrow
 from pcqr.data.records.parted import Parted
 from pcqr.data.records.parted.parquet import RawParquet
 from pcqr.data.schema import Column, Schema
-from pcqr.data.schema.cells import Cells, Reading, as_given, cells, distinct, listed, read, text_of
+from pcqr.data.schema.cells import Cells, Reading, array_of, cells, distinct, listed, read, text_of
 from pcqr.data.schema.labels import is_mostly_private
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, kind_of, type_of
 from pcqr.data.schema.table import CompactTable, column_names, columns_of, has_columns, matrix_of
@@ -202,7 +202,7 @@ def label_cells(y: Any) -> Cells:
     if y is None:
         raise DataError("y", "one label for each row of X", "None: requires y to be passed, but the target y is None")
     if hasattr(y, "__array__") and not hasattr(y, "__len__"):
-        y = as_given(y, "y")
+        y = array_of(y, "y")
     if getattr(y, "ndim", 1) == 2:
         y = _only_column(y)
     if isinstance(y, str) or not hasattr(y, "__len__") or getattr(y, "ndim", 1) == 0:

@@ -247,7 +247,7 @@ def check_table(table: RawTable, stage: PredicatesStage) -> Schema:
 
 def check_columns(columns: Iterable[RawColumn]) -> Schema:
     """Return what is known of these columns. Raise where two of them would have features of one name."""
-    return Schema(tuple(column.known for column in columns))
+    return Schema(tuple(column.public_column for column in columns))
 
 
 def _numeric(column: Column, table: RawTable, stage: PredicatesStage, entropy: Entropy) -> Column:

@@ -490,7 +490,7 @@ class _Scratch:
 
     def __init__(self, directory: Path) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile(dir=directory, buffering=0)  # noqa: SIM115
-        self._end, self._turn = 0, threading.Lock()
+        self._end, self._lock = 0, threading.Lock()
         self.close = weakref.finalize(self, self._file.close)
 
     def kept(self, value: Arrays) -> _Held:
@@ -518,7 +518,7 @@ class _Scratch:
         """The place in the file is not moved where that can be helped: processes that were forked off share it."""
         if hasattr(os, "preadv"):
             return os.preadv(self._file.fileno(), [into], start)
-        with self._turn:
+        with self._lock:
             self._file.seek(start)
             return int(self._file.readinto(into))  # type: ignore[attr-defined]
 

@@ -35,7 +35,7 @@ class Piece:
     path: Path
     groups: tuple[int, ...]
     stamp: tuple[int, int]
-    told: tuple[tuple[str, str | None], ...]
+    folder_columns: tuple[tuple[str, str | None], ...]
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ def _labels(reading: Reading, cells: Any) -> Entries:
 
 def _batches(piece: Piece, names: Sequence[str], name: str) -> Iterator[dict[str, Any]]:
     """The columns of some thousand rows at a time."""
-    told = dict(piece.told)
+    told = dict(piece.folder_columns)
     with reading_parquet(name) as parquet, parquet.ParquetFile(piece.path) as file:
         stored = [each for each in names if each not in told]
         batches = file.iter_batches(_BATCH_ROWS, row_groups=list(piece.groups), columns=stored)
@@ -329,7 +329,7 @@ def _parts(groups: Sequence[tuple[Piece, int]]) -> Iterator[Part]:
             pieces, rows = [], 0
         if pieces and pieces[-1].path == piece.path:
             last = pieces.pop()
-            piece = Piece(last.path, last.groups + piece.groups, last.stamp, last.told)  # noqa: PLW2901
+            piece = Piece(last.path, last.groups + piece.groups, last.stamp, last.folder_columns)  # noqa: PLW2901
         pieces.append(piece)
         rows += size
     yield Part(tuple(pieces), rows)
