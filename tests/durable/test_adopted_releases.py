@@ -67,7 +67,7 @@ def test_a_universal_release_that_was_written_off_is_never_published(tmp_path: P
         release.predict(QUERIES)
     asked = [Asked(release.points(rows), token=token) for rows, token in ((EARLY, b"1"), (QUERIES, b"2"))]
     outcome = release.ask_together(asked, release.quota_table())
-    assert [(len(each.replies), each.stopped) for each in outcome] == [(6, None), (6, "halted")]
+    assert [(len(each.replies), each.stopped) for each in outcome] == [(6, None), (6, "exhausted")]
     assert not release.is_published_
     assert release._votes.log.published is None
     release.close()

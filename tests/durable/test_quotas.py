@@ -164,12 +164,12 @@ def test_a_token_gets_the_same_reply_and_another_request_none(ledger: Ledger) ->
     protocol, quota_table = votes(Usage(None, 2), started(Usage(None, 2), ledger)), QuotaTable(ledger)
     asked = Asked(rows(1, -1, -2, 3), "ann", FREE, b"token")
     (first,) = protocol.ask_together([asked], quota_table)
-    assert (kinds(first), first.stopped, first.is_replay) == (["stable", "unstable", "unstable"], "halted", False)
+    assert (kinds(first), first.stopped, first.is_replay) == (["stable", "unstable", "unstable"], "exhausted", False)
     protocol = votes(Usage(None, 2), LedgerLog(ledger))
     same, reused, others = protocol.ask_together(
         [asked, Asked(rows(7), "ann", FREE, b"token"), Asked(rows(1), "bob", FREE, b"token")], quota_table
     )
-    assert (same.replies, same.stopped, same.is_replay) == (first.replies, "halted", True)
+    assert (same.replies, same.stopped, same.is_replay) == (first.replies, "exhausted", True)
     assert (list(reused.replies), reused.stopped) == ([], "reused")
     assert kinds(others) == ["repeated"]
 

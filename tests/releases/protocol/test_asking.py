@@ -56,8 +56,8 @@ def test_where_a_classifier_follows_the_votes_no_reply_says_that_queries_end() -
 def test_a_request_that_stops_does_not_stop_the_others() -> None:
     protocol = votes(Usage(None, 1))
     first, second, third = protocol.ask_together([Asked(rows(2, -1, 4)), Asked(rows(2, 5)), Asked(rows(-1))])
-    assert ([reply.kind for reply in first.replies], first.stopped) == (["stable", "unstable"], "halted")
-    assert ([reply.kind for reply in second.replies], second.stopped) == (["repeated"], "halted")
+    assert ([reply.kind for reply in first.replies], first.stopped) == (["stable", "unstable"], "exhausted")
+    assert ([reply.kind for reply in second.replies], second.stopped) == (["repeated"], "exhausted")
     assert ([reply.kind for reply in third.replies], third.stopped) == (["repeated"], None)
 
 

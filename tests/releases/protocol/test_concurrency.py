@@ -45,5 +45,5 @@ def test_many_threads_get_right_answers_and_never_more_than_t_unstable_ones() ->
         assert not thread.is_alive()
     assert len(told) == 160
     for value, (each,) in told:
-        assert each.stopped == "halted" or each.replies[0].label == (None if value < 0 else value % 2)
+        assert each.stopped == "exhausted" or each.replies[0].label == (None if value < 0 else value % 2)
     assert protocol.unstable <= 5

@@ -18,8 +18,8 @@ from pcqr.releases.protocol.answers import Answer, Kind, Usage
 
 L = TypeVar("L")
 UNLIMITED = Usage(None, None)
-Stopped = Literal["halted", "quota", "reused"]
-"""Why a request has fewer answers than rows: the release has halted, nothing is left of the asker's allowance, or its
+Stopped = Literal["exhausted", "quota", "reused"]
+"""Why a request has fewer answers than rows: the release is exhausted, nothing is left of the asker's allowance, or its
 token belongs to another request (then it has none at all)."""
 
 

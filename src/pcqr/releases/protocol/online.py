@@ -338,7 +338,7 @@ class _Deciding:
 
     def _stopped(self, asked: Asked) -> Stopped | None:
         if self._remaining.is_nothing:
-            return "halted"
+            return "exhausted"
         return None if self._quotas is None or self._quotas.allows(asked) else "quota"
 
     def _new(self, this: bytes) -> tuple[Entry, Kind]:
