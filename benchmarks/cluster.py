@@ -28,7 +28,9 @@ import numpy as np
 
 from benchmarks.accuracy import markdown
 from benchmarks.pages import put_between
-from pcqr.data.records.parted import Cluster, ParquetParts, Parted, Reading
+from pcqr.data.records.parted.cluster import Cluster
+from pcqr.data.records.parted.parquet import ParquetParts, Reading
+from pcqr.data.records.parted.source import Parted
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.labels import LabelColumn

@@ -33,7 +33,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.pages import put_between
 from pcqr.data.records import ParquetTable
-from pcqr.data.records.parted import Spool
+from pcqr.data.records.parted.engine import Spool
 from pcqr.data.schema import Schema
 from pcqr.datasets import read_table
 from pcqr.hypotheses import DecisionTrees

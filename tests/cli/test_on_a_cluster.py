@@ -10,8 +10,9 @@ from support import clusters
 from support.command_lines import said
 from support.publishing import Files
 
-from pcqr.data.records.parted import Cluster, parquet
 from pcqr.data.records.parted import cluster as connecting
+from pcqr.data.records.parted import parquet
+from pcqr.data.records.parted.cluster import Cluster
 
 pytest.importorskip("distributed", reason="Dask is not installed: pip install pcqr[dask]")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")

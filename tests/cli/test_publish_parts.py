@@ -13,8 +13,9 @@ from support.command_lines import call
 from support.publishing import RECORDS, Files, forbid_draws
 
 from pcqr.cli import inputs as parts
-from pcqr.data.records.parted import Spool, parquet
 from pcqr.data.records.parted import engine as spool
+from pcqr.data.records.parted import parquet
+from pcqr.data.records.parted.engine import Spool
 from pcqr.datasets import read_table, write_table
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install pcqr[data]")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pcqr.compiled import available
-from pcqr.data.records.parted import Cluster
+from pcqr.data.records.parted.cluster import Cluster
 from pcqr.errors import DataError
 from pcqr.hypotheses import Stumps
 from pcqr.privacy.entropy import SeededEntropy, SystemEntropy

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from pcqr.cli.console import at_the_end, naming, warn
 from pcqr.cli.options import OnPrivateFiles, Spending
 from pcqr.data.records import Encoded, Records
-from pcqr.data.records.parted import Cluster, Engine, ParquetParts, ParquetTable, Parted, Reading, Spool
-from pcqr.data.records.parted.cluster import LOCAL
-from pcqr.data.records.parted.parquet import RawParquet
+from pcqr.data.records.parted.cluster import LOCAL, Cluster
+from pcqr.data.records.parted.engine import Engine, Spool
+from pcqr.data.records.parted.parquet import ParquetParts, RawParquet, Reading
+from pcqr.data.records.parted.source import ParquetTable, Parted
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.cells import category
 from pcqr.data.schema.labels import LabelColumn, is_mostly_private

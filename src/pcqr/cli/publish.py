@@ -51,8 +51,8 @@ from pcqr.cli.jobs import Publish
 from pcqr.cli.options import Learning, option_of
 from pcqr.cli.releases import check_folder, not_written
 from pcqr.data.records.feature_map import FeatureMap
-from pcqr.data.records.parted import ParquetParts
 from pcqr.data.records.parted.engine import Layout
+from pcqr.data.records.parted.parquet import ParquetParts
 from pcqr.data.records.predicates import leaves_of
 from pcqr.data.schema import Schema
 from pcqr.durable.account import Account

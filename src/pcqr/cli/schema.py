@@ -19,8 +19,7 @@ from pcqr.cli.account import Outlook, account_facts, account_line, account_of, c
 from pcqr.cli.console import FROM_OUTSIDE, STOPPED, Signals, fail, field_table, naming, print_json, reason
 from pcqr.cli.inputs import check_drop, declared_schema, declared_types, unit_ids
 from pcqr.cli.jobs import MakeSchema
-from pcqr.data.records.parted import ParquetParts
-from pcqr.data.records.parted.parquet import RawParquet
+from pcqr.data.records.parted.parquet import ParquetParts, RawParquet
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.cells import categories, cells
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawTable, raw_columns

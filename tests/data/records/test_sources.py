@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from pcqr.data.records import Encoded, InMemory, Narrow, Records, source
 from pcqr.data.records.feature_map import FeatureMap, Ferns
 from pcqr.data.records.on_device import OnDevice
-from pcqr.data.records.parted import Arrays, Parted, Spool
-from pcqr.data.records.parted.engine import Layout
-from pcqr.data.records.parted.source import Selected
+from pcqr.data.records.parted.engine import Arrays, Layout, Spool
+from pcqr.data.records.parted.source import Parted, Selected
 from pcqr.data.records.predicates import Leaf, Predicate, Split, evaluate
 from pcqr.data.records.vectors import PredicateVectors
 from pcqr.data.schema import Column, Schema

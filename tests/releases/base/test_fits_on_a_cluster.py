@@ -11,7 +11,8 @@ from support import clusters
 
 from pcqr import PrivateClassifier, Schema, SubsampleAggregate
 from pcqr.data.records import Cluster, ParquetTable
-from pcqr.data.records.parted import ClusterLost, parquet
+from pcqr.data.records.parted import parquet
+from pcqr.data.records.parted.cluster import ClusterLost
 from pcqr.data.schema import Column
 from pcqr.datasets import write_table
 from pcqr.hypotheses import DecisionTrees, Stumps

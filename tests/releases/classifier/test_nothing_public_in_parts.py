@@ -16,7 +16,9 @@ from support.releases import Forbidden
 
 from pcqr import PrivateClassifier, Schema, SemiPrivateLearner
 from pcqr.data.records import Cluster, ParquetTable
-from pcqr.data.records.parted import Parted, Spool, parquet
+from pcqr.data.records.parted import parquet
+from pcqr.data.records.parted.engine import Spool
+from pcqr.data.records.parted.source import Parted
 from pcqr.data.schema import Column
 from pcqr.data.schema.raw import MOST_CHARACTERS
 from pcqr.errors import DataError, NothingPublic, ParameterError

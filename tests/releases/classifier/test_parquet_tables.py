@@ -10,7 +10,9 @@ import pytest
 
 from pcqr import AgnosticRelease, AssumePublic, PrivateClassifier, Schema, SubsampleAggregate, UniversalRelease
 from pcqr.data.records import ParquetTable
-from pcqr.data.records.parted import Parted, Spool, parquet
+from pcqr.data.records.parted import parquet
+from pcqr.data.records.parted.engine import Spool
+from pcqr.data.records.parted.source import Parted
 from pcqr.data.schema import Column
 from pcqr.datasets import write_table
 from pcqr.errors import DataError, ParameterError, PublicRowsCoincide

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pcqr.data.records.in_memory import Encoded, InMemory, Narrow
-from pcqr.data.records.parted import Cluster, ParquetTable
+from pcqr.data.records.parted.cluster import Cluster
+from pcqr.data.records.parted.source import ParquetTable
 from pcqr.data.records.source import Records
 from pcqr.data.records.user_level import GroupedRecords
 

@@ -18,8 +18,8 @@ from pcqr.checks import check_integer
 from pcqr.data.records import Encoded, InMemory, Narrow, ParquetTable, Records
 from pcqr.data.records.feature_map import FeatureMap
 from pcqr.data.records.in_memory import is_narrow
-from pcqr.data.records.parted import Parted
 from pcqr.data.records.parted.parquet import RawParquet
+from pcqr.data.records.parted.source import Parted
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.cells import Cells, Reading, array_of, cells, distinct, listed, read, text_of
 from pcqr.data.schema.labels import is_mostly_private

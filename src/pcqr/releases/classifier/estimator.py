@@ -17,8 +17,7 @@ from pcqr.checks import check_delta, check_positive
 from pcqr.data.records import Encoded, GroupedRecords, ParquetTable, Records
 from pcqr.data.records.in_memory import RawRecords, plain_columns
 from pcqr.data.records.on_device import OnDevice
-from pcqr.data.records.parted import Parted
-from pcqr.data.records.parted.source import RawParted
+from pcqr.data.records.parted.source import Parted, RawParted
 from pcqr.data.records.predicates import Predicates
 from pcqr.data.records.user_level import WHOLE, ByLabel, WeighedRows, weighed
 from pcqr.data.schema import Schema

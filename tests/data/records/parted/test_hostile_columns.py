@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcqr.data.records.parted import ParquetParts, Parted, Reading, Spool
+from pcqr.data.records.parted.engine import Spool
+from pcqr.data.records.parted.parquet import ParquetParts, Reading
+from pcqr.data.records.parted.source import Parted
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.labels import LabelColumn
 from pcqr.datasets import read_table

@@ -12,7 +12,10 @@ from support import clusters
 
 from pcqr.data.records import Encoded, Records
 from pcqr.data.records.feature_map import FeatureMap, Ferns
-from pcqr.data.records.parted import Cluster, ClusterLost, ParquetParts, Parted, Reading, parquet
+from pcqr.data.records.parted import parquet
+from pcqr.data.records.parted.cluster import Cluster, ClusterLost
+from pcqr.data.records.parted.parquet import ParquetParts, Reading
+from pcqr.data.records.parted.source import Parted
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.records.vectors import PredicateVectors
 from pcqr.data.schema import Column, Schema

@@ -14,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pcqr.data.records import Encoded
-from pcqr.data.records.parted import ParquetParts, Parted, Reading, Spool, parquet, read_part
-from pcqr.data.records.parted.parquet import RawParquet
+from pcqr.data.records.parted import parquet
+from pcqr.data.records.parted.engine import Spool
+from pcqr.data.records.parted.parquet import ParquetParts, RawParquet, Reading, read_part
+from pcqr.data.records.parted.source import Parted
 from pcqr.data.records.predicates import Predicate
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.labels import LabelColumn

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pcqr.data.records import Encoded
-from pcqr.data.records.parted import ParquetParts, Parted, Reading, Spool, parquet
 from pcqr.data.records.parted import engine as spool
-from pcqr.data.records.parted.parquet import RawParquet
-from pcqr.data.records.parted.source import RawParted
+from pcqr.data.records.parted import parquet
+from pcqr.data.records.parted.engine import Spool
+from pcqr.data.records.parted.parquet import ParquetParts, RawParquet, Reading
+from pcqr.data.records.parted.source import Parted, RawParted
 from pcqr.data.schema import Column, Schema
 from pcqr.data.schema.labels import LabelColumn
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, Texts

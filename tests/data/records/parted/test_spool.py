@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pcqr.data.records.parted import Arrays, Spool
+from pcqr.data.records.parted.engine import Arrays, Spool
 from pcqr.errors import ParameterError
 
 

@@ -249,7 +249,7 @@ class Cluster(Engine):
 
     Examples
     --------
-    >>> from pcqr.data.records.parted import Cluster
+    >>> from pcqr.data.records import Cluster
     >>> Cluster("http://scheduler:8786")
     Traceback (most recent call last):
         ...

@@ -410,7 +410,7 @@ class Spool:
     Examples
     --------
     >>> import numpy as np
-    >>> from pcqr.data.records.parted import Spool
+    >>> from pcqr.data.records.parted.engine import Spool
     >>> spool = Spool()
     >>> handles = spool.hold(lambda item: {"squares": np.arange(item) ** 2}, [3, 5])
     >>> list(spool.each(lambda value: int(value["squares"].sum()), handles))
