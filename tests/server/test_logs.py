@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -21,7 +22,7 @@ from pcqr import AgnosticRelease
 from pcqr.hypotheses import Thresholds
 from pcqr.releases.protocol.answers import Usage
 from pcqr.server.keys import KeyFile
-from pcqr.server.logs import REQUESTS, JsonLines, configure
+from pcqr.server.logs import REQUESTS, JsonLines, Line, configure
 from pcqr.server.requests import Request, Response
 
 SENTINELS = ("SENTINEL", "0.12345", "0.40012", "stable", "pcqr_key", "evil")
@@ -159,11 +160,16 @@ def test_milliseconds_are_rounded_up_to_the_schedule(log: Log) -> None:
     assert line["ms"] >= 20
 
 
+async def _logged(line: Line) -> None:
+    REQUESTS.add(line)
+
+
 def test_configured_once_for_all(capsys: pytest.CaptureFixture[str]) -> None:
     root, ours = logging.getLogger(), logging.getLogger("pcqr")
     before = root.handlers[:], root.level, ours.level
     try:
         configure()
+        asyncio.run(_logged(Line(0.25, "GET", "/v2", 200, 3, None, None)))
         logging.getLogger("pcqr.server").info("here")
         logging.getLogger("elsewhere").info("not this")
         logging.getLogger("elsewhere").warning("this")
@@ -171,5 +177,7 @@ def test_configured_once_for_all(capsys: pytest.CaptureFixture[str]) -> None:
         root.handlers, root.level, ours.level = before
         logging.captureWarnings(capture=False)
     written = capsys.readouterr()
-    assert [json.loads(line)["message"] for line in written.err.splitlines()] == ["here", "this"]
+    request, *messages = map(json.loads, written.err.splitlines())
+    assert (request["time"], request["route"], request["ms"]) == ("1970-01-01T00:00:00.250Z", "/v2", 3)
+    assert [line["message"] for line in messages] == ["here", "this"], "after the request before them"
     assert written.out == ""
