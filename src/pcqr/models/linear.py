@@ -389,13 +389,13 @@ def check_tree(linear: LinearClassifier, words: Vocabulary) -> None:
     asked = features.dense.predicates if isinstance(features.dense, PredicateVectors) else ()
     about_tree = label_predicates(features.features, len(words.classes))
     others = (*ferned, *asked[: -len(about_tree)])
-    if asked[-len(about_tree) :] != about_tree or asked_of_columns(linear, others) != others:
+    if asked[-len(about_tree) :] != about_tree or predicates_of_columns(linear, others) != others:
         raise ParameterError(
             "hypothesis", "a tree that the last questions are about, and no others", "another linear classifier"
         )
 
 
-def asked_of_columns(linear: LinearClassifier, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
+def predicates_of_columns(linear: LinearClassifier, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
     """Those that are about columns of the points, not about what the tree says."""
     return tuple(predicate for predicate in predicates if predicate.feature < linear.feature_map.features)
 
@@ -729,7 +729,7 @@ def _no_rules(linear: LinearClassifier) -> str:
     dense, ferns, tree = linear.feature_map.dense, linear.feature_map.ferns, linear.feature_map.tree
     parts = []
     if isinstance(dense, PredicateVectors):
-        parts.append(counted(len(asked_of_columns(linear, dense.predicates)), "question"))
+        parts.append(counted(len(predicates_of_columns(linear, dense.predicates)), "question"))
     elif isinstance(dense, ColumnVectors):
         parts.append(counted(dense.features, "column"))
     if ferns is not None:
@@ -787,4 +787,4 @@ def _made_up(linear: LinearClassifier, schema: Schema) -> Points:
             if scale > 0
             for step in (-1.5, -0.5, 0.5, 1.5)
         ]
-    return made_up_points(schema, asked_of_columns(linear, predicates))
+    return made_up_points(schema, predicates_of_columns(linear, predicates))

@@ -23,7 +23,7 @@ from pcqr.hypotheses.base import Hypothesis, HypothesisClass
 from pcqr.hypotheses.linear import LinearClassifier
 from pcqr.models.effects import Effects
 from pcqr.models.kinds import kind_named
-from pcqr.models.linear import asked_of_columns
+from pcqr.models.linear import predicates_of_columns
 from pcqr.models.pictures import Caption
 from pcqr.models.trees import describe_predicate, restore_predicate
 from pcqr.models.vocabulary import Vocabulary, checked_classes, printable
@@ -296,7 +296,7 @@ def _predicates(learner: Learner) -> tuple[Predicate, ...] | None:
     published = learner.hypothesis_
     if isinstance(published, LinearClassifier):
         dense = published.feature_map.dense
-        return asked_of_columns(published, dense.predicates) if isinstance(dense, PredicateVectors) else None
+        return predicates_of_columns(published, dense.predicates) if isinstance(dense, PredicateVectors) else None
     return getattr(learner.hypotheses_, "predicates", None)
 
 
