@@ -97,15 +97,15 @@ class _Line:
         self._is_live = sys.stderr.isatty() or "ipykernel" in sys.modules
         self._began = self._written = 0.0
 
-    def __call__(self, told: Progress) -> None:
-        now, is_over = time.monotonic(), told.done >= told.total
-        if told.done == 0:
+    def __call__(self, reached: Progress) -> None:
+        now, is_over = time.monotonic(), reached.done >= reached.total
+        if reached.done == 0:
             self._began = now
         elif not is_over and now - self._written < _PAUSE:
             return
         if is_over or self._is_live:
             self._written = now
-            line = f"{told.stage}: {told.done:,} of {told.total:,}, {now - self._began:.0f} s"
+            line = f"{reached.stage}: {reached.done:,} of {reached.total:,}, {now - self._began:.0f} s"
             sys.stderr.write(f"{chr(13) if self._is_live else ''}{line}{chr(10) if is_over else ''}")
             sys.stderr.flush()
 

@@ -66,7 +66,7 @@ def test_any_number_of_rows_are_previewed_and_asked_in_requests_that_the_server_
 
     def here() -> tuple[Any, ...]:
         release = reopened(tmp_path)
-        told = release.preview(queries), release.preview(queries[:6]), release.known(queries).tolist()
+        told = release.preview(queries), release.preview(queries[:6]), release.asked_before(queries).tolist()
         release.close()
         return told
 
@@ -74,7 +74,7 @@ def test_any_number_of_rows_are_previewed_and_asked_in_requests_that_the_server_
     with serving(release_place(tmp_path), most_rows=7) as address, pcqr.connect(f"{address}/ages") as remote:
 
         def there() -> tuple[Any, ...]:
-            return remote.preview(queries), remote.preview(queries[:6]), remote.known(queries).tolist()
+            return remote.preview(queries), remote.preview(queries[:6]), remote.asked_before(queries).tolist()
 
         assert there() == before
         with suppress(BudgetExhausted):

@@ -87,7 +87,7 @@ def outcome(release: Any, rows: Any) -> Iterator[object]:
             return
         lead += 1 if answer.label else -1
         yield answer, release.queries_answered_, release.unstable_answers_, release.unstable_remaining_
-    yield release.preview(rows), release.known(rows).tolist()
+    yield release.preview(rows), release.asked_before(rows).tolist()
     yield [part.tolist() for part in release.answered()]
 
 

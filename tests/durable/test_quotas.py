@@ -129,15 +129,15 @@ def test_what_others_have_asked_is_new_to_an_asker_who_shares_nothing(ledger: Le
         return Asked(rows(*values), "bob", Usage(most, None), token, is_shared=False)
 
     these = keys(rows(1, -1, 2))
-    assert (quota_table.known(bob(1), these), quota_table.quota(bob(1))) == (set(), Usage(2, None))
-    assert len(quota_table.known(Asked(rows(1), "bob"), these)) == 3, "who shares sees what is in the log"
+    assert (quota_table.asked_before(bob(1), these), quota_table.quota(bob(1))) == (set(), Usage(2, None))
+    assert len(quota_table.asked_before(Asked(rows(1), "bob"), these)) == 3, "who shares sees what is in the log"
     (outcome,) = protocol.ask_together([bob(1, -1, 1, 2, token=b"t")], quota_table)
     assert (kinds(outcome), outcome.stopped) == (["stable", "unstable", "repeated"], "quota")
     assert [reply[:2] for reply in outcome.replies[:2]] == [reply[:2] for reply in anns.replies[:2]], "decided once"
     assert ledger.last == end, "and nothing of it is in the chain again"
     assert (protocol.asked, protocol.unstable) == (3, 1)
     assert quota_table.usages() == {"ann": Usage(3, 1), "bob": Usage(2, 1)}
-    assert (quota_table.known(bob(1), these), quota_table.quota(bob(1))) == (set(these[:2]), Usage(0, None))
+    assert (quota_table.asked_before(bob(1), these), quota_table.quota(bob(1))) == (set(these[:2]), Usage(0, None))
     protocol = votes(Usage(None, 9), LedgerLog(ledger))
     again, free, more = protocol.ask_together(
         [bob(1, -1, 1, 2, token=b"t"), bob(-1, 1), bob(2, 3, most=4)], quota_table

@@ -286,11 +286,11 @@ def test_a_key_is_not_told_what_others_have_asked(tmp_path: Path) -> None:
             labels = [each["label"] for each in sent(client, "ask", ann, x)["answers"]]
             cost = sent(client, "preview", bob, x[:3])
             if is_shared:
-                assert (cost["known"], cost["new"]) == ([True] * 3, 0)
+                assert (cost["asked_before"], cost["new"]) == ([True] * 3, 0)
                 told = sent(client, "ask", bob, x)
                 assert [each["kind"] for each in told["answers"]] == ["repeated"] * 4
                 continue
-            assert (cost["known"], cost["new"], cost["certain"]) == ([False] * 3, 3, 2)
+            assert (cost["asked_before"], cost["new"], cost["certain"]) == ([False] * 3, 3, 2)
             assert (cost["quota"]["queries"], cost["is_refused"]) == (2, True)
             told = sent(client, "ask", bob, x[:3])
             assert told["code"] == "quota_spent"
@@ -298,7 +298,7 @@ def test_a_key_is_not_told_what_others_have_asked(tmp_path: Path) -> None:
             assert [each["kind"] for each in answered] == ["stable"] * 2, "as though nobody had asked"
             assert [each["label"] for each in answered] == labels[:2]
             assert sent(client, "ask", bob, x[:2])["answers"][0]["kind"] == "repeated"
-            assert sent(client, "preview", boss, x)["known"] == [True] * 4, "a holder sees all answers anyway"
+            assert sent(client, "preview", boss, x)["asked_before"] == [True] * 4, "a holder sees all answers anyway"
             assert [each["kind"] for each in sent(client, "ask", boss, x)["answers"]] == ["repeated"] * 4
             keys.limit("bob", {"queries": 3})
             assert sent(client, "preview", bob, x[2:])["quota"]["queries"] == 1, "a running server notices"

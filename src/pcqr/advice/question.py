@@ -104,7 +104,7 @@ def _entry(option: Option) -> registry.Algorithm:
 def _parameter(option: Option) -> str:
     """Return the strength of the option, by the kind of votes of its plan."""
     is_noisy = isinstance(option.plan, VotingPlan) and isinstance(option.plan.vote, NoisyMaxStage)
-    return registry.algorithm("noisy max").strength if is_noisy else _entry(option).strength
+    return registry.algorithm("noisy max").recommended_because if is_noisy else _entry(option).recommended_because
 
 
 def _is_proved(option: Option, alpha: float) -> bool:

@@ -55,9 +55,9 @@ def _first_bracket(needed: Callable[[float], float], available: int, starts: Seq
         easy = waiting.pop(0)
         at_easy = tried[easy] = needed(easy)
         if at_easy <= available:
-            known = {demand: at for demand, at in tried.items() if demand >= easy and math.isfinite(at)}
+            reached = {demand: at for demand, at in tried.items() if demand >= easy and math.isfinite(at)}
             hard = min((demand for demand in tried if demand > easy), default=math.inf)
-            return _Bracket(available, easy, hard, known)
+            return _Bracket(available, easy, hard, reached)
         if at_easy < _NEARLY * available and easy in starts and easy > min(starts):
             waiting.insert(0, max(min(starts), _EASED * easy * available / at_easy))
     return None
@@ -70,12 +70,12 @@ class _Bracket:
     available: int
     easy: float
     hard: float
-    known: dict[float, float]
+    reached: dict[float, float]
     """The records that demands need, ln of which is nearly linear in ln u: `easy` and harder ones."""
 
     @property
     def is_close(self) -> bool:
-        return self.hard < _CLOSE * self.easy or self.known[self.easy] > _USED * self.available
+        return self.hard < _CLOSE * self.easy or self.reached[self.easy] > _USED * self.available
 
     def narrow(self, demand: float, needed: float) -> None:
         """Take in that `demand` needs so many records."""
@@ -84,15 +84,15 @@ class _Bracket:
         else:
             self.easy = demand
         if math.isfinite(needed):
-            self.known[demand] = needed
+            self.reached[demand] = needed
 
     def crossing(self) -> float:
         """Where ln(needed) as a function of ln u crosses ln(n), kept off the ends of what is left: (easy, hard).
 
-        By the secant through the two `known` points next to it; without a `hard` end yet a little farther, so as to
+        By the secant through the two `reached` points next to it; without a `hard` end yet a little farther, so as to
         find one; with one a little less far, since the search for the fewest records is not exact.
         """
-        near = sorted(self.known.items(), key=lambda point: abs(math.log(point[1] / self.available)))[:2]
+        near = sorted(self.reached.items(), key=lambda point: abs(math.log(point[1] / self.available)))[:2]
         slope = 1.0
         if len(near) > 1:
             (u, at_u), (v, at_v) = near
@@ -100,7 +100,7 @@ class _Bracket:
         aim = math.log(self.available / near[0][1])
         if math.isinf(self.hard):
             return _CLOSE * max(near[0][0] * math.exp(aim / slope), self.easy)
-        if max(self.known) <= self.easy:
+        if max(self.reached) <= self.easy:
             return math.sqrt(self.easy * self.hard)  # nothing is known of the hard side
         demand = near[0][0] * math.exp((aim - _SHORT) / slope)
         edge = math.pow(self.hard / self.easy, _EDGE)
@@ -203,7 +203,7 @@ def solve(question: Question, start: Solved | None = None) -> Solved | None:
 
 def running(question: Question) -> Unknown:
     """With two unknowns, the one that `frontier` tabulates over: not the one that `question.solve` asks for."""
-    possible = (name for name, known in PARAMETERS.items() if known.grid and name in question.unknown)
+    possible = (name for name, reached in PARAMETERS.items() if reached.grid and name in question.unknown)
     return next(name for name in possible if name != question.solve)
 
 
@@ -228,13 +228,13 @@ def nearest_changes(request: Request, fewest: CertifiedVotes | None) -> dict[Unk
     start = None if fewest is None else Solved(request, fewest)
     if fewest is not None:
         changes["records"] = fewest.plan.records
-    known = {name: getattr(request, name) for name in PARAMETERS}
+    reached = {name: getattr(request, name) for name in PARAMETERS}
     for name in ("epsilon", "alpha", "queries"):
         asked = getattr(request, name)
         if name == "queries" and sampling_slack(asked, request.beta) >= request.alpha:
             found = enough_queries(request)
         else:
-            question = Question(hypotheses=request.hypotheses, features=request.features, **(known | {name: None}))
+            question = Question(hypotheses=request.hypotheses, features=request.features, **(reached | {name: None}))
             found = solve(question, start)
         value = asked if found is None else getattr(found.request, name)
         if value > asked or (name == "queries" and value < asked):
@@ -306,9 +306,9 @@ def _carried(start: Solved, request: Request) -> Knobs:
 
     Where the sampling of labels takes much of α, it can spare little of β for the other events.
     """
-    knobs, known = dict(start.votes.knobs), start.request
-    knobs["unstable"] *= request.queries * request.alpha / (known.queries * known.alpha)
-    knobs["rate"] *= math.expm1(min(5.0, request.epsilon)) / math.expm1(min(5.0, known.epsilon))
+    knobs, reached = dict(start.votes.knobs), start.request
+    knobs["unstable"] *= request.queries * request.alpha / (reached.queries * reached.alpha)
+    knobs["rate"] *= math.expm1(min(5.0, request.epsilon)) / math.expm1(min(5.0, reached.epsilon))
     if sampling_slack(request.queries, request.beta) > request.alpha / 3.0:
         knobs["failure"] = min(0.1, knobs["failure"])
     return knobs

@@ -197,7 +197,7 @@ def _answered(release: Any, rows: Any) -> Iterator[Any]:
 
 def _answers_of_known(release: Any, batch: Batch, rows: Sequence[int]) -> list[Any]:
     """Return the logged answers of an exhausted release to rows that were asked before, None for the others."""
-    is_known = release.known(batch(rows))
+    is_known = release.asked_before(batch(rows))
     known = [row for row, found in zip(rows, is_known, strict=True) if found]
     given = iter(release.answers(batch(known)) if known else ())
     return [next(given) if found else None for found in is_known]

@@ -326,10 +326,10 @@ def stages(bar: Progress, work: str) -> Iterator[None]:
     """A line in the bar for the long computation in this block: its stages, counted, with the time that is left."""
     task = bar.add_task(work, total=None)
 
-    def show(told: Told) -> None:
-        if told.done == 0:
-            bar.reset(task, total=told.total, description=f"{work}: {told.stage}")
-        bar.update(task, completed=told.done)
+    def show(reached: Told) -> None:
+        if reached.done == 0:
+            bar.reset(task, total=reached.total, description=f"{work}: {reached.stage}")
+        bar.update(task, completed=reached.done)
 
     with listening(show):
         yield
@@ -346,11 +346,11 @@ def field_table(fields: Mapping[str, str]) -> Table:
     return table
 
 
-def open_table(columns: Iterable[str], *, title: str | None = None, left: int | None = None) -> Table:
-    """Return a table without lines, whose first `left` columns are flush left; by default all are."""
+def open_table(columns: Iterable[str], *, title: str | None = None, flush_left: int | None = None) -> Table:
+    """Return a table without lines, whose first `flush_left` columns are flush left; by default all are."""
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for place, column in enumerate(columns):
-        table.add_column(column, justify="left" if left is None or place < left else "right")
+        table.add_column(column, justify="left" if flush_left is None or place < flush_left else "right")
     return table
 
 

@@ -311,7 +311,7 @@ def _changes(changes: dict[Unknown, float]) -> list[str]:
 
 def _frontier_table(outlook: Outlook) -> Table:
     names = dict.fromkeys((*_TABULATED, *outlook.question.unknown))
-    table = open_table((SYMBOLS[name] for name in names), title="What is proved", left=0)
+    table = open_table((SYMBOLS[name] for name in names), title="What is proved", flush_left=0)
     for at, found in outlook.points:
         known = outlook.question if found is None else found.request
         values = {name: getattr(known, name) for name in names} | {outlook.runs: at}
@@ -322,7 +322,7 @@ def _frontier_table(outlook: Outlook) -> Table:
 def _modes_table(outlook: Outlook) -> Table:
     figures, votes = outlook.figures, outlook.fewest
     columns = ("", "paper, as printed", "calibrated")
-    table = open_table(columns, title="Records for a proof, and the parameters", left=1)
+    table = open_table(columns, title="Records for a proof, and the parameters", flush_left=1)
     rows = {
         "records n": f"{figures.n:.3g}",
         "sub-sample n'": f"{figures.subsample:.3g}",
@@ -355,7 +355,7 @@ def _modes_table(outlook: Outlook) -> Table:
 
 def _options_table(outlook: Outlook) -> Table:
     columns = ("", "excess error, proved", "excess error, expected", "unstable, expected", "unanswered, expected")
-    table = open_table(columns, title=f"Algorithms at n = {outlook.records:,}", left=1)
+    table = open_table(columns, title=f"Algorithms at n = {outlook.records:,}", flush_left=1)
     for option in outlook.options:
         if option.expected is None:
             table.add_row(option.algorithm, *("–",) * 4)
@@ -547,7 +547,7 @@ def _points(ends: tuple[float, float]) -> str:
 
 def _table(advice: Advice) -> Table:
     title = "All ways, as measured: points of accuracy (an unanswered query counts as a coin)"
-    table = open_table(("", "n·ε", "below boosting", "unanswered"), title=title, left=1)
+    table = open_table(("", "n·ε", "below boosting", "unanswered"), title=title, flush_left=1)
     table.add_column("privacy")
     for advised in (advice.best, *advice.others):
         found = advised.measured

@@ -142,14 +142,14 @@ def _table(job: MakeSchema) -> tuple[RawTable, NDArray[np.int64] | None]:
     check_drop(job.drop, rows)
     if job.groups is None:
         return RawInMemory(rows, types, job.drop, str(job.file)), None
-    user_level = _persons(job, rows)
+    user_level = _groups(job, rows)
     columns, assumptions, _ = _columns(job)
     table = RawInMemory(rows, {each.name: each.kind for each in columns}, job.not_features, str(job.file))
     table.assumptions = assumptions
     return table, user_level
 
 
-def _persons(job: MakeSchema, rows: Columns) -> NDArray[np.int64]:
+def _groups(job: MakeSchema, rows: Columns) -> NDArray[np.int64]:
     name = job.groups
     if name is None or name not in rows or name in job.drop:
         raise ParameterError("--groups", "the name of a column of the file besides those of --drop", name)
@@ -182,7 +182,7 @@ def _show_plan(job: MakeSchema, release: SchemaRelease, account: Account | None)
     with naming(**_NAMES):
         columns, _, records = _columns(job)
         if job.groups is not None:
-            records = 1 + int(_persons(job, read_table(job.file)).max())
+            records = 1 + int(_groups(job, read_table(job.file)).max())
         stage, guarantee = release.plan(columns, records)
         check_columns(columns)
     if job.groups is not None:

@@ -111,9 +111,9 @@ def _named(place: str) -> tuple[str, Path]:
     return Path(place).absolute().name, Path(place)
 
 
-def _by_name(option: str, given: Sequence[str], names: dict[str, Path]) -> dict[str, str]:
+def _by_name(option: str, entries: Sequence[str], names: dict[str, Path]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for each in given:
+    for each in entries:
         name, equals, value = each.partition("=")
         if not equals or name not in names or name in found:
             raise ParameterError(option, f"NAME=…, once for a name among {', '.join(names)}", name if equals else each)
@@ -213,8 +213,8 @@ def _tell(file: KeyFile, key: str, name: str, role: Role, more: str = "", *, as_
     )
 
 
-def _file(given: Path | None) -> KeyFile:
-    return KeyFile(default_path() if given is None else given)
+def _file(path: Path | None) -> KeyFile:
+    return KeyFile(default_path() if path is None else path)
 
 
 def _facts(key: Key) -> dict[str, Any]:

@@ -22,12 +22,12 @@ from pcqr.client.wire import (
     Facts,
     Wire,
     answered_before,
+    asked_before_of,
     batch_of,
     believing,
     client_of,
     cost_of,
     facts_of,
-    known_of,
     new_token,
     read_api_key,
     refusal,
@@ -42,11 +42,11 @@ from pcqr.releases.protocol.answers import Answer, BatchCost, Usage, batch_cost,
 
 
 def new_rows(pieces: Iterable[tuple[NDArray[np.float64], Sequence[bool]]]) -> NDArray[np.bool_]:
-    """Which rows were neither asked before (`known`, of the rows of each piece) nor are equal to an earlier one."""
+    """Which rows were neither asked before (`asked_before`) nor are equal to an earlier one."""
     seen: set[bytes] = set()
     marks: list[bool] = []
-    for points, known in pieces:
-        for key, is_known in zip(keys(points), known, strict=True):
+    for points, asked_before in pieces:
+        for key, is_known in zip(keys(points), asked_before, strict=True):
             marks.append(not is_known and key not in seen)
             seen.add(key)
     return np.array(marks, dtype=np.bool_)
@@ -415,13 +415,13 @@ class Remote:
             return self._previewed(rows, cost_of)
         facts = self._facts()
         told = [
-            self._previewed(piece, lambda content, count: (cost_of(content, count), known_of(content, count)))
+            self._previewed(piece, lambda content, count: (cost_of(content, count), asked_before_of(content, count)))
             for piece in pieces
         ]
-        known = zip((piece.encoded(self.schema_) for piece in pieces), (each for _, each in told), strict=True)
-        return cost_of_many(new_rows(known), facts, told[-1][0].quota)
+        asked_before = zip((piece.encoded(self.schema_) for piece in pieces), (each for _, each in told), strict=True)
+        return cost_of_many(new_rows(asked_before), facts, told[-1][0].quota)
 
-    def known(self, X: Any) -> NDArray[np.bool_]:
+    def asked_before(self, X: Any) -> NDArray[np.bool_]:
         """Which rows were asked before: their answers are in the log and cost nothing. Asks for nothing.
 
         Parameters
@@ -434,8 +434,8 @@ class Remote:
         ndarray of bool, shape (rows,)
         """
         rows = rows_of(X, self.schema_, self.n_features_in_)
-        known = (self._previewed(piece, known_of) for piece in self._pieces(rows))
-        return np.array([each for piece in known for each in piece], dtype=np.bool_)
+        asked_before = (self._previewed(piece, asked_before_of) for piece in self._pieces(rows))
+        return np.array([each for piece in asked_before for each in piece], dtype=np.bool_)
 
     def _pieces(self, rows: Rows) -> Iterator[Rows]:
         """So many rows at a time as one request for what they cost takes."""

@@ -521,12 +521,12 @@ def cost_of(value: Any, rows: int | None = None) -> BatchCost:
     return cost
 
 
-def known_of(value: Any, rows: int) -> list[bool]:
+def asked_before_of(value: Any, rows: int) -> list[bool]:
     """Which of so many rows `/preview` says were asked before."""
-    known = read_list(_needed(_object(value, "the reply"), "known"), "known")
-    if len(known) != rows or not all(isinstance(each, bool) for each in known):
-        raise ParameterError("known", f"true or false for each of {rows} rows", "something else")
-    return known
+    asked_before = read_list(_needed(_object(value, "the reply"), "asked_before"), "asked_before")
+    if len(asked_before) != rows or not all(isinstance(each, bool) for each in asked_before):
+        raise ParameterError("asked_before", f"true or false for each of {rows} rows", "something else")
+    return asked_before
 
 
 def _row_answer(value: Any, where: str, classes: Sequence[Any]) -> RowAnswer:

@@ -130,7 +130,7 @@ class QuotaTable:
         pairs = ((most.queries, used.queries), (most.unstable, used.unstable))
         return Usage(*(None if limit is None else max(0, limit - (had or 0)) for limit, had in pairs))
 
-    def known(self, asked: Asked, these: Sequence[bytes]) -> set[bytes]:
+    def asked_before(self, asked: Asked, these: Sequence[bytes]) -> set[bytes]:
         """Return those of the keys `these` whose rows the asker, or anybody if it shares, has asked before."""
         found = located(digests(these), self.ledger.find)
         seqs = {key: kept.before + 1 + position for key, (kept, position) in found.items()}
@@ -187,8 +187,8 @@ class QuotaTable:
             found += ((number, answer) for number, answer in answers_in(kept) if number > after)
         if not found:
             return []
-        told = self.ledger.read(_FIRST, first=found[0][0], last=found[-1][0])
-        first = {seq: (second, who, kind) for seq, second, who, kind in told}
+        response = self.ledger.read(_FIRST, first=found[0][0], last=found[-1][0])
+        first = {seq: (second, who, kind) for seq, second, who, kind in response}
         return [_line(number, *first.get(number, (None, None, None)), answer) for number, answer in found[:limit]]
 
     def _usages(self, statement: Executable, **values: object) -> dict[str | None, Usage]:
@@ -205,7 +205,7 @@ class QuotaRows:
         self._before = {who: _COUNTS.unpack(counts) for who, counts in transaction.read(_USAGES_OF, askers=askers)}
         self._counts = {who: list(self._before.get(who, (0, 0, 0))) for who in askers}
         self._asked: dict[tuple[str, bytes], bytes] = {}
-        self._known: set[tuple[str, int]] | None = None
+        self._asked_before: set[tuple[str, int]] | None = None
         """Who has asked before for which entry of the log that is asked for now. None: nobody wanted to know yet."""
         tokens = sorted({each.token for each in asked if each.token is not None})
         self._since = now - TOKEN_SECONDS
@@ -213,19 +213,23 @@ class QuotaRows:
         self._receipts = {(who, token): (content, _Receipt.read(receipt)) for who, token, content, receipt in rows}
         self._ended: dict[tuple[str, bytes], _Ended] = {}
 
-    def replayed(self, asked: Asked, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> Answered[int] | None:
+    def replayed(
+        self, asked: Asked, these: Sequence[bytes], asked_before: Mapping[bytes, Entry]
+    ) -> Answered[int] | None:
         if asked.token is None:
             return None
         this = _name(asked), asked.token
         if (ended := self._ended.get(this)) is not None:
-            return replace(ended.told, is_replay=True) if ended.content == asked.content else Answered((), "reused")
+            return replace(ended.response, is_replay=True) if ended.content == asked.content else Answered((), "reused")
         if this not in self._receipts:
             return None
         content, receipt = self._receipts[this]
         if content != asked.content:
             return Answered((), "reused")
         lines = self._transaction.read(_LINES, who=this[0], first=receipt.first, last=receipt.first + receipt.lines - 1)
-        return receipt.replayed(these, known, self._seqs, {seq: kind[0] for seq, kind in lines if kind != _REPEATED})
+        return receipt.replayed(
+            these, asked_before, self._seqs, {seq: kind[0] for seq, kind in lines if kind != _REPEATED}
+        )
 
     def allows(self, asked: Asked) -> bool:
         queries, unstable, _ = self._counts[_name(asked)]
@@ -236,9 +240,9 @@ class QuotaRows:
         who = _name(asked)
         if asked.is_shared or (who, key) in self._asked:
             return False
-        if self._known is None:
-            self._known = _had(self._transaction.read, list(self._counts), self._seqs.values())
-        return (who, self._seqs.get(key)) not in self._known  # no number yet: it was decided in this turn
+        if self._asked_before is None:
+            self._asked_before = _had(self._transaction.read, list(self._counts), self._seqs.values())
+        return (who, self._seqs.get(key)) not in self._asked_before  # no number yet: it was decided in this turn
 
     def answered(self, asked: Asked, key: bytes, kind: Kind, *, is_logged: bool) -> None:
         who = _name(asked)
@@ -249,24 +253,26 @@ class QuotaRows:
             counts[0] += 1
             counts[1] += kind == "unstable"
 
-    def end(self, asked: Asked, these: Sequence[bytes], told: Answered[int]) -> None:
+    def end(self, asked: Asked, these: Sequence[bytes], response: Answered[int]) -> None:
         """Keep the token of a request that got a new answer: all others cost nothing, whenever they are sent again."""
         if asked.token is None:
             return
-        new = [key for key, reply in zip(these, told.replies, strict=False) if reply.kind != "repeated"]
+        new = [key for key, reply in zip(these, response.replies, strict=False) if reply.kind != "repeated"]
         if new:
-            self._ended[_name(asked), asked.token] = _Ended(asked.content, new[0], new[-1], told)
+            self._ended[_name(asked), asked.token] = _Ended(asked.content, new[0], new[-1], response)
 
     def write(self) -> None:
         """Hand everything to the turn."""
-        if self._known is None:
+        if self._asked_before is None:
             repeated = [(who, self._seqs[key]) for (who, key), kind in self._asked.items() if kind == _REPEATED]
-            self._known = _had(self._transaction.read, {who for who, _ in repeated}, {seq for _, seq in repeated})
+            self._asked_before = _had(
+                self._transaction.read, {who for who, _ in repeated}, {seq for _, seq in repeated}
+            )
         lines = []
         numbers: dict[tuple[str, bytes], int] = {}
         for (who, key), kind in self._asked.items():
             seq = self._seqs[key]
-            if (who, seq) not in self._known:
+            if (who, seq) not in self._asked_before:
                 counts = self._counts[who]
                 counts[2] += 1
                 numbers[who, key] = counts[2]
@@ -291,7 +297,7 @@ class QuotaRows:
     def _written(self, who: str, token: bytes, numbers: Mapping[tuple[str, bytes], int]) -> dict[str, object]:
         ended = self._ended[who, token]
         first, last = numbers[who, ended.first], numbers[who, ended.last]
-        receipt = _Receipt.of(ended.told, first, last - first + 1).written()
+        receipt = _Receipt.of(ended.response, first, last - first + 1).written()
         row = {"asker": who, "token": token, "content": ended.content, "receipt": receipt, "time": self._now}
         return {f"new_{name}": value for name, value in row.items()}
 
@@ -323,7 +329,7 @@ class _Ended(NamedTuple):
     content: bytes
     first: bytes
     last: bytes
-    told: Answered[int]
+    response: Answered[int]
 
 
 class _Receipt(NamedTuple):
@@ -343,10 +349,10 @@ class _Receipt(NamedTuple):
     remaining: Usage
 
     @classmethod
-    def of(cls, told: Answered[int], first: int, lines: int) -> _Receipt:
-        replies, last = told.replies, told.replies[-1]
+    def of(cls, response: Answered[int], first: int, lines: int) -> _Receipt:
+        replies, last = response.replies, response.replies[-1]
         beyond = sum(each.is_beyond_plan for each in replies)
-        return cls(first, lines, len(replies), beyond, told.stopped, last.asked, last.unstable, last.remaining)
+        return cls(first, lines, len(replies), beyond, response.stopped, last.asked, last.unstable, last.remaining)
 
     @classmethod
     def read(cls, written: bytes) -> _Receipt:
@@ -366,7 +372,7 @@ class _Receipt(NamedTuple):
     def replayed(
         self,
         these: Sequence[bytes],
-        known: Mapping[bytes, Entry],
+        asked_before: Mapping[bytes, Entry],
         seqs: Mapping[bytes, int],
         kinds: Mapping[int, int],
     ) -> Answered[int] | None:
@@ -377,13 +383,13 @@ class _Receipt(NamedTuple):
         after the last.
         """
         rows = these[: self.answered]
-        if not all(key in known for key in rows):
+        if not all(key in asked_before for key in rows):
             return None
         new = {key: row for row, key in reversed(list(enumerate(rows))) if seqs[key] in kinds}
         replies: list[Reply[int]] = []
         asked, unstable, remaining = self.asked, self.unstable, self.remaining
         for row, key in reversed(list(enumerate(rows))):
-            entry, is_new = known[key], new.get(key) == row
+            entry, is_new = asked_before[key], new.get(key) == row
             is_unstable = entry.label is None
             kind: Kind = "repeated" if not is_new else "unstable" if is_unstable else "stable"
             numbers = (

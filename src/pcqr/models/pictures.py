@@ -322,7 +322,7 @@ def shapes_block(
     shown, left_out = shapes[:most], shapes[most:]
     blocks = [_legend(sides), text_block(explanation, size=TINY)]
     if shown:
-        blocks += [Block(0.0, 6.0, lambda *_: None), _in_columns(_panels(shown, sides))]
+        blocks += [Block(0.0, 6.0, lambda *_: None), _in_columns(_shape_blocks(shown, sides))]
     if left_out:
         names = ", ".join(printable(shape.column.name) for shape in left_out)
         strongest = max(shape.importance for shape in left_out)
@@ -346,7 +346,7 @@ def labels_block(
     return stacked(blocks, 30.0)
 
 
-def _panels(shapes: Sequence[Shape], sides: Sides) -> list[Block]:
+def _shape_blocks(shapes: Sequence[Shape], sides: Sides) -> list[Block]:
     tallest = max((Scale.of(shape).range for shape in shapes if shape.is_numeric), default=1.0)
     bars = Scale.of(*(shape for shape in shapes if not shape.is_numeric))
 
@@ -372,17 +372,17 @@ def _legend(sides: Sides) -> Block:
     return Block(sum(widths) + 50.0, 12.0, draw)
 
 
-def _in_columns(panels: Sequence[Block]) -> Block:
+def _in_columns(blocks: Sequence[Block]) -> Block:
     """Each panel under the column that is shortest so far."""
-    bottoms = [0.0] * min(ACROSS, len(panels))
+    bottoms = [0.0] * min(ACROSS, len(blocks))
     places = []
-    for panel in panels:
+    for panel in blocks:
         column = bottoms.index(min(bottoms))
         places.append((column * (PANEL + GUTTER), bottoms[column]))
         bottoms[column] += panel.height + SPACE
 
     def draw(axes: Any, x: float, y: float) -> None:
-        for panel, (right, down) in zip(panels, places, strict=True):
+        for panel, (right, down) in zip(blocks, places, strict=True):
             panel.draw(axes, x + right, y + down)
 
     return Block(len(bottoms) * (PANEL + GUTTER) - GUTTER, max(bottoms) - SPACE, draw)

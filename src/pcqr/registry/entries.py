@@ -93,7 +93,7 @@ class Algorithm:
     name: str
     estimator: Reference
     words: str
-    strength: str
+    recommended_because: str
     proof: str
     further: tuple[str, ...] = ()
     planner: Reference | None = None

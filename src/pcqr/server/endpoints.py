@@ -201,12 +201,12 @@ async def preview(request: Request) -> Response:
     points = await _points(request, served)
     rows = points.shape[0]
     if isinstance(served, ServedModel):
-        cost, known = _free(rows), [False] * rows
+        cost, asked_before = _free(rows), [False] * rows
     else:
         look = partial(served.cost, points, request.asker)
         cost, marks = await request.in_thread(look, is_long=rows > MANY)
-        known = marks.tolist()
-    return await request.for_rows(lambda: _json(cost_facts(cost) | {"known": known}), rows)
+        asked_before = marks.tolist()
+    return await request.for_rows(lambda: _json(cost_facts(cost) | {"asked_before": asked_before}), rows)
 
 
 async def ask(request: Request) -> Response:
@@ -474,7 +474,7 @@ async def page(request: Request) -> Response:
         raise Refusal("unknown_path", "There is nothing at this path.")
     content, media, tag = found
     headers, cache = ((b"etag", tag.encode()),), b"no-cache"  # kept, but asked for anew: a new version shows at once
-    known = (each.strip().removeprefix("W/") for each in (request.header("if-none-match") or "").split(","))
-    if tag in known:
+    asked_before = (each.strip().removeprefix("W/") for each in (request.header("if-none-match") or "").split(","))
+    if tag in asked_before:
         return Response(b"", 304, media, headers, cache)
     return Response(content, 200, media, headers, cache)

@@ -186,7 +186,7 @@ class Cost(BaseModel):
     epsilon: float
     delta: float
     words: str
-    known: list[bool] = Field(
+    asked_before: list[bool] = Field(
         description="Row by row: has this key asked it before, or, of a shared release, anybody? Then it is free."
     )
 

@@ -21,8 +21,8 @@ from pcqr.audit.exact.cases.classifiers import (
     agreeing,
     context_of,
     counted,
-    counted_case,
     followed,
+    leaf_count_case,
     one_more,
     piloted,
     piloted_case,
@@ -394,7 +394,7 @@ def test_what_is_not_followed_is_refused(run: Callable[[Any, Entropy], str], wal
 
 def test_counts_at_leaves_attain_their_claim() -> None:
     """Beside a draw that does not look at the records, so that it costs nothing."""
-    found = verify(counted_case(counted(0.0, 4.0), 2, one_more(2)))
+    found = verify(leaf_count_case(counted(0.0, 4.0), 2, one_more(2)))
     assert found.passed
     assert found.epsilon == pytest.approx(0.5, rel=1e-9)
     less = replace(counted(0.0, 4.0), stage=counted(0.0, 3.99).stage)
@@ -403,6 +403,6 @@ def test_counts_at_leaves_attain_their_claim() -> None:
 
 def test_a_tree_and_its_counts_are_both_paid_for() -> None:
     claimed, draw_alone = counted(0.3, 4.0).claimed(2), counted(0.3, 1e6).claimed(2)
-    found = verify(counted_case(counted(0.3, 4.0), 2, one_more(2)))
+    found = verify(leaf_count_case(counted(0.3, 4.0), 2, one_more(2)))
     assert found.epsilon <= claimed.epsilon
     assert found.epsilon > max(draw_alone.epsilon, 0.5), "more than either of them"

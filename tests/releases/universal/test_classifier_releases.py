@@ -95,7 +95,7 @@ def test_every_query_is_answered_without_end() -> None:
     assert release.answer(FRAME.iloc[[0]]) == release.answer(FRAME.iloc[[0]])
     assert (release.queries_answered_, release.unstable_answers_, release.unstable_remaining_) == (0, 0, None)
     assert release.plan_.remaining == Usage(None, None)
-    assert not release.known(FRAME[:3]).any()
+    assert not release.asked_before(FRAME[:3]).any()
     assert release.score(FRAME, Y) > 0.9
 
 

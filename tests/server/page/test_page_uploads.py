@@ -279,7 +279,7 @@ def test_costs_of_parts_are_bounds_of_the_whole(visit: Visit) -> None:
         script,
         {
             "lines": ["1", "2", "1", "3", "4", "4.0"],
-            "known": [False, True, False, False, False, False],
+            "asked_before": [False, True, False, False, False, False],
             "remaining": {"queries": None, "unstable": 1, "labels": None},
             "fresh": [1, 2, 1],  # 4 and 4.0 are one row to the server
         },

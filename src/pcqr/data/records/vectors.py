@@ -98,13 +98,13 @@ def _add_rows(matrix: Floats, weights: Floats, total: Floats) -> None:
 
 
 @compiled
-def _take_products(matrix: Floats, one: Floats, other: Floats, left: Floats, right: Floats) -> None:
-    """Subtract `one`·`other`ᵀ + `left`·`right`ᵀ from the last rows and columns of `matrix`."""
+def _take_products(matrix: Floats, one: Floats, other: Floats, third: Floats, fourth: Floats) -> None:
+    """Subtract `one`·`other`ᵀ + `third`·`fourth`ᵀ from the last rows and columns of `matrix`."""
     first = matrix.shape[0] - one.size
     for j in range(one.size):
-        weight, factor, row = one[j], left[j], matrix[first + j, first:]
+        weight, factor, row = one[j], third[j], matrix[first + j, first:]
         for i in range(row.size):
-            row[i] -= weight * other[i] + factor * right[i]
+            row[i] -= weight * other[i] + factor * fourth[i]
 
 
 @compiled

@@ -720,13 +720,13 @@ class Schema:
             raise ParameterError("schema", f"a {language} file", f"{path} ({error})") from None
 
 
-def _released(told: object) -> tuple[Guarantee, str | None]:
+def _released(history: object) -> tuple[Guarantee, str | None]:
     """Return the guarantee and the charge id that `Schema.history` wrote."""
     where = "guarantee of a schema"
-    if not isinstance(told, Mapping) or _CHARGE not in told:
-        return Guarantee.from_facts(told, where), None
-    figures = {name: value for name, value in told.items() if name != _CHARGE}
-    return Guarantee.from_facts(figures, where), read_text(told[_CHARGE], f"{where}.{_CHARGE}")
+    if not isinstance(history, Mapping) or _CHARGE not in history:
+        return Guarantee.from_facts(history, where), None
+    figures = {name: value for name, value in history.items() if name != _CHARGE}
+    return Guarantee.from_facts(figures, where), read_text(history[_CHARGE], f"{where}.{_CHARGE}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -116,13 +116,13 @@ class Release(KeptRelease[V]):
         """
         self._check_fitted()
         these = keys(asked.points)
-        known, quota = quota_table.known(asked, these), quota_table.quota(asked)
-        cost = self._protocol.preview(asked.points, _unstable_share(self.plan_), known=known, quota=quota)
-        is_known = np.array([this in known for this in these], dtype=np.bool_)
+        asked_before, quota = quota_table.asked_before(asked, these), quota_table.quota(asked)
+        cost = self._protocol.preview(asked.points, _unstable_share(self.plan_), asked_before=asked_before, quota=quota)
+        is_known = np.array([this in asked_before for this in these], dtype=np.bool_)
         return with_range(cost, _unstable_range(self.plan_)), is_known
 
     @np.errstate(all="ignore")
-    def known(self, X: Any) -> NDArray[np.bool_]:
+    def asked_before(self, X: Any) -> NDArray[np.bool_]:
         """Which rows were asked before, bit for bit: their answers are in the log and cost nothing. Asks for nothing.
 
         Parameters

@@ -22,10 +22,10 @@ from pcqr.errors import ParameterError
 Floats = NDArray[np.float64]
 
 
-def product(left: Floats, right: Floats) -> Floats:
-    """`left`·`right`."""
-    found = np.zeros((left.shape[0], right.shape[1]))
-    _add_product(np.ascontiguousarray(left), np.ascontiguousarray(right), found)
+def product(first: Floats, second: Floats) -> Floats:
+    """`first`·`second`."""
+    found = np.zeros((first.shape[0], second.shape[1]))
+    _add_product(np.ascontiguousarray(first), np.ascontiguousarray(second), found)
     return found
 
 
@@ -44,14 +44,14 @@ def inverse(matrix: Floats) -> Floats:
 
 
 @compiled
-def _add_product(left: Floats, right: Floats, total: Floats) -> None:
+def _add_product(first: Floats, second: Floats, total: Floats) -> None:
     """Row by row, so that no two numbers of a row wait for each other."""
-    for i in range(left.shape[0]):
-        for k in range(left.shape[1]):
-            factor = left[i, k]
+    for i in range(first.shape[0]):
+        for k in range(first.shape[1]):
+            factor = first[i, k]
             if factor != 0.0:
-                for j in range(right.shape[1]):
-                    total[i, j] += factor * right[k, j]
+                for j in range(second.shape[1]):
+                    total[i, j] += factor * second[k, j]
 
 
 @compiled
@@ -71,15 +71,15 @@ def _factor(matrix: Floats) -> None:
 
 
 @compiled
-def _solve_below(lower: Floats, right: Floats) -> None:
-    """X with L·X = `right`, in its place; L is the lower half of `lower`."""
+def _solve_below(lower: Floats, second: Floats) -> None:
+    """X with L·X = `second`, in its place; L is the lower half of `lower`."""
     for i in range(len(lower)):
         for k in range(i):
             factor = lower[i, k]
-            for j in range(right.shape[1]):
-                right[i, j] -= factor * right[k, j]
-        for j in range(right.shape[1]):
-            right[i, j] /= lower[i, i]
+            for j in range(second.shape[1]):
+                second[i, j] -= factor * second[k, j]
+        for j in range(second.shape[1]):
+            second[i, j] /= lower[i, i]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

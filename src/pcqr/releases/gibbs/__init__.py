@@ -8,7 +8,7 @@ GIBBS = Algorithm(
     name="Gibbs prediction",
     estimator="pcqr.releases.gibbs.estimator:GibbsPrediction",
     words="answers each of a few queries by a fresh draw from the posterior of the class; Python only",
-    strength="for one query it needs no teachers that agree, and no public points",
+    recommended_because="for one query it needs no teachers that agree, and no public points",
     proof="gibbs",
     aliases=("Dagan-Feldman",),
 )

@@ -108,10 +108,12 @@ class Answered(Generic[L]):
 class OpenQuotas(Protocol):
     """The quota table during one transaction. It decides by the transcript and by public requests alone."""
 
-    def replayed(self, asked: Asked, these: Sequence[bytes], known: Mapping[bytes, Entry]) -> Answered[int] | None:
+    def replayed(
+        self, asked: Asked, these: Sequence[bytes], asked_before: Mapping[bytes, Entry]
+    ) -> Answered[int] | None:
         """Return what a request with this token got before; None for a new token, or none.
 
-        `these` are the keys of its rows, and `known` has the entries of the log with these keys.
+        `these` are the keys of its rows, and `asked_before` has the entries of the log with these keys.
         """
 
     def allows(self, asked: Asked) -> bool:
@@ -136,7 +138,7 @@ class QuotaTable(Protocol):
     def quota(self, asked: Asked) -> Usage | None:
         """Return what remains of the asker's allowance, None if it has no limit."""
 
-    def known(self, asked: Asked, these: Sequence[bytes]) -> Collection[bytes]:
+    def asked_before(self, asked: Asked, these: Sequence[bytes]) -> Collection[bytes]:
         """Return those of the keys `these` whose rows the asker, or anybody if it shares, has asked before."""
 
 

@@ -118,19 +118,19 @@ class PrivClass:
         unstable_share: float | None = None,
         *,
         votes_remaining: int | None = None,
-        known: Container[bytes] | None = None,
+        asked_before: Container[bytes] | None = None,
         quota: Usage | None = None,
     ) -> BatchCost:
         """What the rows of `X` would cost, asked in order: a function of the transcript and of the rows alone.
 
         `unstable_share` is the planner's guess at the share of unstable answers, None where it has none; after
-        `votes_remaining` new queries a published classifier answers. For an asker who has a quota, `known` are
+        `votes_remaining` new queries a published classifier answers. For an asker who has a quota, `asked_before` are
         the keys of rows that are not new to it, and `quota` is what it may still have.
         """
         with self.guarded():  # the log and what is left, of one moment
             spent, remaining = self.now()
             return batch_cost(
-                new_rows(X, self.log.find(keys(X)) if known is None else known),
+                new_rows(X, self.log.find(keys(X)) if asked_before is None else asked_before),
                 remaining=remaining,
                 planned=max(0, self._queries - (spent.queries or 0)),
                 unstable_share=unstable_share,
@@ -181,13 +181,13 @@ class PrivClass:
 
     def replies(self, X: Points) -> Iterator[Reply[int]]:
         """As `answers`, with the coins. The rows of a block are decided in one turn, before the first is given."""
-        given: list[tuple[Any, ...]] = []  # plain tuples of atoms: the garbage collector does not look at them
+        answered_rows: list[tuple[Any, ...]] = []  # plain tuples of atoms: the garbage collector does not look at them
         for start in range(0, X.shape[0], BLOCK):
             (answered,) = self.ask_together([Asked(X[start : start + BLOCK])])
-            given += map(tuple, answered.replies)
+            answered_rows += map(tuple, answered.replies)
             yield from answered.replies
             if answered.stopped is not None:
-                raise self.exhausted(X.shape[0] - len(given), [Reply(*each).answer for each in given])
+                raise self.exhausted(X.shape[0] - len(answered_rows), [Reply(*each).answer for each in answered_rows])
 
     def ask_together(
         self, asked: Sequence[Asked], quota_table: QuotaTable | None = None, stop: Stop | None = None
@@ -216,16 +216,16 @@ class PrivClass:
         self.log.announce([this for each in these for this in each], self.labeller)
         with self.log.transaction(self.labeller) as transaction:
             quotas = None if quota_table is None else transaction.open(quota_table, asked)
-            known = transaction.find([this for each in these for this in each])
+            asked_before = transaction.find([this for each in these for this in each])
             answered = [
-                None if quotas is None else quotas.replayed(each, its_keys, known)
+                None if quotas is None else quotas.replayed(each, its_keys, asked_before)
                 for each, its_keys in zip(asked, these, strict=True)
             ]
             fresh = [number for number, before in enumerate(answered) if before is None]
             rows = [this for number in fresh for this in these[number]]
-            ballots = self._ballots([asked[number].points for number in fresh], rows, known)
+            ballots = self._ballots([asked[number].points for number in fresh], rows, asked_before)
             stop = None if transaction.is_written_off else stop  # nothing comes after the votes: new rows are refused
-            deciding = _Deciding(self, transaction, quotas, known, ballots, stop)
+            deciding = _Deciding(self, transaction, quotas, asked_before, ballots, stop)
             return [
                 before or deciding.answered(each, its_keys)
                 for before, each, its_keys in zip(answered, asked, these, strict=True)
@@ -238,27 +238,27 @@ class PrivClass:
         these = [keys(each.points) if each.token is not None else [] for each in asked]
         with self._lock, self.log.transaction(self.labeller) as transaction:
             quotas = transaction.open(quota_table, asked)
-            known = transaction.find([this for each in these for this in each])
+            asked_before = transaction.find([this for each in these for this in each])
             each_with_keys = zip(asked, these, strict=True)
-            return [quotas.replayed(each, its_keys, known) or Answered(()) for each, its_keys in each_with_keys]
+            return [quotas.replayed(each, its_keys, asked_before) or Answered(()) for each, its_keys in each_with_keys]
 
-    def exhausted(self, requested: int, given: Sequence[Answer[int]] = ()) -> BudgetExhausted:
-        """The refusal of so many rows, after the answers that were `given`."""
+    def exhausted(self, requested: int, answered_rows: Sequence[Answer[int]] = ()) -> BudgetExhausted:
+        """The refusal of so many rows, after the answers that were `answered_rows`."""
         spent, remaining = self.now()
-        return BudgetExhausted(spent=spent, requested=requested, remaining=remaining, answers=given)
+        return BudgetExhausted(spent=spent, requested=requested, remaining=remaining, answers=answered_rows)
 
     def copied(self) -> PrivClass:
         """The log, what is spent and what is left, and no secret: it answers from its log alone."""
         return PrivClass(NoLabeller(self.labeller.remaining), self._queries, self._entropy, self.log.copied())
 
     def _ballots(
-        self, tables: Sequence[Points], these: Sequence[bytes], known: Mapping[bytes, Entry]
+        self, tables: Sequence[Points], these: Sequence[bytes], asked_before: Mapping[bytes, Entry]
     ) -> dict[bytes, _Ballot]:
         """Votes and a coin for each row that has to be decided. They come first, and for all alike: what a turn does
         until it is on disk must not depend on its answers (proofs/release.md)."""
         new: dict[bytes, int] = {}
         for row, this in enumerate(these):
-            if this not in known:
+            if this not in asked_before:
                 new.setdefault(this, row)
         if not new or self.labeller.remaining.is_nothing:
             return {}
@@ -275,12 +275,12 @@ class PrivClass:
         return Reply(entry.label, entry.coin, kind, *numbers)
 
     def _from_log(self, these: Sequence[bytes]) -> list[Reply[int]]:
-        known = self.log.find(these)
-        if any(this not in known for this in these):
+        asked_before = self.log.find(these)
+        if any(this not in asked_before for this in these):
             raise CopyCannotAnswer
         spent, remaining = self.now()
         asked, unstable = spent.queries or 0, spent.unstable or 0
-        return [self.said(known[this], "repeated", asked, unstable, remaining) for this in these]
+        return [self.said(asked_before[this], "repeated", asked, unstable, remaining) for this in these]
 
 
 class _Ballot(NamedTuple):
@@ -297,12 +297,12 @@ class _Deciding:
         protocol: PrivClass,
         transaction: Transaction,
         quotas: OpenQuotas | None,
-        known: Mapping[bytes, Entry],
+        asked_before: Mapping[bytes, Entry],
         ballots: Mapping[bytes, _Ballot],
         stop: Stop | None,
     ) -> None:
         self._protocol, self._transaction, self._quotas, self._stop = protocol, transaction, quotas, stop
-        self._logged, self._ballots = known, ballots
+        self._logged, self._ballots = asked_before, ballots
         self._decided: dict[bytes, Entry] = {}
         self._asked, self._unstable = transaction.spent.queries or 0, transaction.spent.unstable or 0
         self._remaining = protocol.labeller.remaining

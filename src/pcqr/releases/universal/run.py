@@ -76,7 +76,7 @@ class UnvPrivCl:
         X: Points,
         unstable_share: float | None = None,
         *,
-        known: Container[bytes] | None = None,
+        asked_before: Container[bytes] | None = None,
         quota: Usage | None = None,
     ) -> BatchCost:
         """What the rows of `X` would cost, asked in order: votes first, the rows after publication free."""
@@ -87,7 +87,9 @@ class UnvPrivCl:
                 votes_remaining = max(1, self._after - (spent.queries or 0))
             if self.published is None and self._votes.log.is_written_off:
                 votes_remaining = None
-            cost = self._votes.preview(X, unstable_share, votes_remaining=votes_remaining, known=known, quota=quota)
+            cost = self._votes.preview(
+                X, unstable_share, votes_remaining=votes_remaining, asked_before=asked_before, quota=quota
+            )
         return replace(cost, remaining=_without_end(cost.remaining))
 
     def answer(self, x: Points) -> Answer[int]:

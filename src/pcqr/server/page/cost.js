@@ -17,7 +17,7 @@ export function together(one, { table, parts }, costs) {
     let here = 0;
     parts[place].rows.forEach((row, index) => {
       const text = table.raw(row);
-      if (!cost.known[index] && !seen.has(text)) here += 1;
+      if (!cost.asked_before[index] && !seen.has(text)) here += 1;
       seen.add(text);
       if (before + here <= surely) found.certain = parts[place].first + index + 1;
     });

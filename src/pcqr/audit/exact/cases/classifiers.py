@@ -272,7 +272,7 @@ def counted(tree: float, scale: float, depth: int = 1, labels: int = 2) -> Count
     return Counted(Sequence((DrawStage(tree), LeafCountsStage(scale))), depth, labels)
 
 
-def counted_case(mechanism: Counted, records: int, neighbours: Pairs, suffix: str = "") -> DrawnCase:
+def leaf_count_case(mechanism: Counted, records: int, neighbours: Pairs, suffix: str = "") -> DrawnCase:
     """The case of a tree with counts. Its zCDP, which accounts go by, is looked at as well."""
     (draw,), (counts,) = parts_of(mechanism.stage, DrawStage), parts_of(mechanism.stage, LeafCountsStage)
     name = (
@@ -301,12 +301,12 @@ def classifier_cases(*, full: bool) -> Iterator[Case]:
     yield piloted_case(piloted(2, (0.5, 1.0, 0.5, 1.0)), agreeing(2), 0.01)
     yield piloted_case(piloted(1, alike, tree=0.5), agreeing(1), 0.01)
     yield piloted_case(piloted(1, alike, step_size=0.0), agreeing(1), 0.01)
-    yield counted_case(counted(0.0, 4.0), 2, all_neighbours(2))
-    yield counted_case(counted(0.5, 4.0), 2, all_neighbours(2))
-    yield counted_case(counted(0.5, 4.0, labels=3), 2, all_neighbours(2, ONE_PLACE))
+    yield leaf_count_case(counted(0.0, 4.0), 2, all_neighbours(2))
+    yield leaf_count_case(counted(0.5, 4.0), 2, all_neighbours(2))
+    yield leaf_count_case(counted(0.5, 4.0, labels=3), 2, all_neighbours(2, ONE_PLACE))
     if full:
-        yield counted_case(counted(0.5, 2.5, depth=2), 2, all_neighbours(2))
-        yield counted_case(counted(0.25, 40.0), 6, one_more(6))
+        yield leaf_count_case(counted(0.5, 2.5, depth=2), 2, all_neighbours(2))
+        yield leaf_count_case(counted(0.25, 40.0), 6, one_more(6))
         yield stacked_case(stacked(2, 2.0, 0.5, cuts=CUTS), all_neighbours(2), 0.001)
         yield from (stacked_case(stacked(n, 2.0, 0.25), one_more(n), 1e-4) for n in (1, 6, 12))
         yield stacked_case(stacked(2, 2.0, 0.5, classes=3), all_neighbours(2, ONE_PLACE), 0.001)

@@ -20,9 +20,9 @@ from pcqr.audit.exact.cases.classifiers import (
     UNEVEN_FERNS,
     Published,
     counted,
-    counted_case,
     gradient_step_case,
     gradient_step_plan,
+    leaf_count_case,
     one_more,
     published_case,
     stacked,
@@ -148,7 +148,7 @@ def user_cases(*, full: bool) -> Iterator[Case]:
         for pairs in (two, many):
             yield at_user_level_case(sspp_case(trees, DrawStage(0.5), None, pairs), f", depth {depth}")
     yield at_user_level_case(direct_case(DecisionTrees(depth=1, predicates=CUTS), DrawStage(0.5), many))
-    yield at_user_level_case(counted_case(counted(0.5, 4.0), 2, two))
+    yield at_user_level_case(leaf_count_case(counted(0.5, 4.0), 2, two))
     for features, bound in ((FERNS, 16), (UNEVEN_FERNS, 8)):
         few = two if full else two[:4]
         yield at_user_level_case(gradient_step_case(features, gradient_step_plan(features, bound, 1.0), few, 0.01))
@@ -273,7 +273,7 @@ def weight_cases(*, full: bool) -> Iterator[Case]:
     lasts = ((0.0, 1), (1.0, 0), (1.0, 1))
     for by_label in ((16, 64), (64, 64)):
         few = replacing_the_last_weighted(ONE_PLACE[:1], lasts, by_label)
-        yield counted_case(counted(0.5, 4.0), 2, few, f", weights {by_label}")
+        yield leaf_count_case(counted(0.5, 4.0), 2, few, f", weights {by_label}")
     step = gradient_step_case(FERNS, gradient_step_plan(FERNS, 16, 1.0), few if full else few[2::3], 0.01)
     yield replace(step, name=f"{step.name}, weighted")
     yield balanced_case(balanced(2, 0.25, 2.0, 0.5), one_more(2), 0.001)
@@ -285,5 +285,5 @@ def weight_cases(*, full: bool) -> Iterator[Case]:
     yield balanced_on_cuts_case(cuts_stage(3, 1, 1.0), 0.5, ((1.0, 1), (2.0, 0)))
     if full:
         many = replacing_the_last_weighted(ONE_PLACE[:1] * 5, ((1.0, 0), (1.0, 1)), (3, 64))
-        yield counted_case(counted(0.25, 40.0), 6, many, ", weights (3, 64)")
+        yield leaf_count_case(counted(0.25, 40.0), 6, many, ", weights (3, 64)")
         yield balanced_case(balanced(6, 0.5, 2.0, 0.25), one_more(6), 0.001)
