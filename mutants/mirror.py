@@ -58,7 +58,7 @@ OTHER_NAMES = {
         "releases/base/test_limits_of_a_release.py",
         "releases/base/test_refusals.py",
         "releases/classifier/test_schema_release.py",
-        "releases/base/test_persons.py",
+        "releases/base/test_user_level.py",
     ],
     "pcqr/releases/base/inputs.py": [
         "data/schema/test_origin.py",

@@ -96,7 +96,7 @@ def test_tests_that_judge_exist_and_mirrors_come_first(candidates: list[Change])
         assert tests
         assert "tests/test_proofs.py" not in tests
         assert all((ROOT / test).is_file() for test in tests), path
-    assert mirror.tests_for("pcqr/mechanisms/stability.py")[0][0] == "tests/mechanisms/test_votes.py"
+    assert mirror.tests_for("pcqr/mechanisms/stability.py")[0][0] == "tests/mechanisms/test_stability.py"
     assert set(mirror.FURTHER) == set(ROOMS)
     assert all((ROOT / "src" / path).is_file() for path in mirror.OTHER_NAMES)
 
