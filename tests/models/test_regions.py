@@ -126,7 +126,7 @@ class TestKinds:
             ("union", {"switches": [2.0, 1.0]}, "model.hypothesis.switches must be strictly increasing"),
             ("union", {"switches": 3}, "model.hypothesis.switches must be a list"),
             ("rectangle", {"sides": []}, "model.hypothesis.sides must be"),
-            ("half-plane", {"to": [1.0, 0.25]}, "model.hypothesis.to must be another point than from"),
+            ("half-plane", {"to": [1.0, 0.25]}, "model.hypothesis.to must be another point than 'from'"),
             ("half-plane", {"to": [1.0]}, "model.hypothesis.to must be a list of two numbers"),
             ("half-plane", {"features": ["pay", "age"]}, "model.hypothesis.features must be"),
             ("constant", {"label": "maybe"}, "model.hypothesis.label must be one of the classes"),

@@ -477,10 +477,11 @@ def audit(
     submit: Submit = here,
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[Audited]:
-    """Audit each of `subjects` by `runs` runs on each neighbour; `level` is the chance of a false alarm of each.
+    """Audit each of `subjects` with `runs` runs on each of its two neighbours.
 
-    Over several audits the chances add up: give each a share of what the whole table may have. `submit` does the work,
-    here or on other `processes`; `advance` is told the number of runs whenever some are done.
+    `level` is the chance of a false alarm for each subject. These chances add up, so divide the level of a whole table
+    by the number of its subjects. `submit` does the runs, here or in other `processes`. Whenever some runs are done,
+    `advance` is called with their number.
     """
     check_integer("runs", runs, least=2)
     check_probability("level", level)

@@ -265,7 +265,7 @@ def _cells(name: str, schema: Schema, table: Mapping[str, Any]) -> dict[str, NDA
 
 
 def _parts_of_users(name: str, users: Places) -> Places:
-    """For each person 0, 1 or 2: private, public or scored, with all rows."""
+    """Assign each person, with all rows, to one part: 0 private, 1 public, 2 scored."""
     rows = np.bincount(users)
     if rows.size < FEWEST:
         raise DataError(name, f"a table of at least {FEWEST} persons", f"{rows.size}")

@@ -1,4 +1,7 @@
-"""`pcqr ask`: queries to a release, in a directory or on a server. What was answered is never asked or paid again."""
+"""`pcqr ask`: send queries to a release. An answered query is never sent or paid for again.
+
+The release is in a directory or on a server.
+"""
 
 from __future__ import annotations
 

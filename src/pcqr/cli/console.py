@@ -67,10 +67,10 @@ def reason(cause: BaseException) -> str:
 
 
 class Signals:
-    """While it is entered, a signal raises `Stopped`; within `held()` it waits for the end of that block.
+    """A context in which a signal raises `Stopped`. Within `held()` the signal waits for the end of that block.
 
-    One is enough: those that come while the run is ending (an impatient Ctrl-C) do not keep it from ending well.
-    Signals that are ignored stay so (`nohup`). Only the main thread can listen; elsewhere this does nothing.
+    Only the first signal counts: a later one (an impatient Ctrl-C) does not interrupt the run while it ends. Signals
+    that were ignored before stay ignored (`nohup`). In any thread but the main one, the context does nothing.
     """
 
     def __init__(self) -> None:

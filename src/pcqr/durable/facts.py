@@ -82,7 +82,7 @@ class Facts:
         """What `to_json` wrote; a `ParameterError` with the place for anything else."""
         found = parse(text, _WHERE)
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise ParameterError(_WHERE, f'a JSON object with "format": "{FORMAT}"', "something else")
+            raise ParameterError(_WHERE, f'a JSON object with "format": "{FORMAT}"', "another JSON value or format")
         version = found.get("version")
         if type(version) is not int or version != VERSION:
             raise ParameterError(f"{_WHERE}.version", f"{VERSION}, which this pcqr reads", version)

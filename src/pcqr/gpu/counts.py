@@ -207,10 +207,11 @@ def _wanted(which: Integers, depth: int, questions: int) -> NDArray[np.int8]:
 
 
 def linear_votes(X: Floats, weights: Floats, biases: Floats, labels: int, device: str) -> Integers:
-    """For each row of `X` the votes of k linear classifiers: `weights` (k, R, p), `biases` (k, R).
+    """Count for each row of `X` the votes of k linear classifiers with R scores each.
 
-    A product of matrices has each score up to its rounding, and another one a bound on that. Where the bound leaves it
-    open who is ahead, and there alone, scores are summed up anew in the order of the columns, as on the CPU.
+    `weights` has the shape (k, R, p), `biases` (k, R). One product of matrices gives each score up to rounding, another
+    one a bound on the rounding error. Only where this bound leaves open which score is the largest are the scores
+    computed again, in the order of the columns, as on the CPU.
     """
     size, rows, features = weights.shape
     points = torch.as_tensor(np.ascontiguousarray(X), device=device)

@@ -364,7 +364,7 @@ class HypothesisClass(Combinatorics):
         if inverse_temperature * records.size > LARGEST_EXPONENT:
             raise ParameterError(
                 "inverse_temperature",
-                f"at most 2**52 / n = {LARGEST_EXPONENT / records.size:.3g} for log-weights to keep their digits",
+                f"at most 2**52 / n = {LARGEST_EXPONENT / records.size:.3g}, or log-weights lose digits in float64",
                 inverse_temperature,
             )
         shown = None if public is None else self.check_points(public, name="public")

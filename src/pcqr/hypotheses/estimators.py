@@ -290,7 +290,7 @@ class Estimators(OnlyLearns, TeachesWithCoins):
 
 
 def _fitted_there(estimator: Any, caller: Caller, held: InMemory, own: tuple[IntArray, list[int]]) -> list[Hypothesis]:
-    """Teachers on a worker, one after the other; `own`: where the part of each ends, and its seed."""
+    """Fit the teachers of one worker, one after the other. `own` holds the end of each teacher's part, and its seed."""
     ends, seeds = own
     pieces = zip(np.split(held.X, ends[:-1]), np.split(held.y, ends[:-1]), seeds, strict=True)
     with silent():

@@ -176,7 +176,10 @@ def _best_cut(
     label_of: Labels, order: IntArray, begin: int, end: int, many: int, ordered: IntArray, values: FloatArray,
     left: IntArray, total: IntArray, share: FloatArray, best: Split,
 ) -> Split:  # fmt: skip
-    """The best split of a node by a column of more values, or `best` if that is better. Records go left one by one."""
+    """Return the best split of a node by a column with more than two values, or `best` if that is better.
+
+    Records move to the left side one by one, in the order of the column's values.
+    """
     square = 0
     for c in range(total.size):
         square += total[c] * total[c]

@@ -232,9 +232,10 @@ class Stumps(HypothesisClass, TeachesBorders):
 def _best_cuts(
     groups: PartGroups, cells: IntArray, cuts: IntArray, fewest: IntArray
 ) -> tuple[IntArray, NDArray[np.bool_]]:
-    """For each part which cut makes the fewest mistakes, if fewer than `fewest`, else −1; and is it by 1[x > c]?
+    """Return for each part the cut with the fewest mistakes, and whether it predicts 1[x > c] rather than its mirror.
 
-    A part has as many `cuts`: cut c lies between cells c and c + 1; `cells` says in which cell each group lies.
+    The cut is −1 where none makes fewer mistakes than `fewest`. `cuts` holds the number of cuts of each part, and cut c
+    lies between cells c and c + 1. `cells` holds the cell of each group.
     """
     return _best_middles(groups.gains, groups.starts, groups.counts, groups.records, cells, cuts, fewest)
 

@@ -569,9 +569,10 @@ def _clipped(values: str, most: float, graph: Graph) -> str:
 
 
 def _cell_part(linear: LinearClassifier, graph: Graph, columns: str) -> str | None:
-    """The answers of a fern as bits of a number, which is a place in the table of its cells.
+    """Add to `graph` what the ferns contribute to the scores. None without ferns.
 
-    Records lie in columns here: whole rows are then copied, compared and multiplied, which runtimes do much faster.
+    The answers of a fern are the bits of a number, which is the place of its cell in the table. Each record is a column
+    here, since runtimes are much faster when they copy, compare and multiply whole rows.
     """
     ferns = linear.feature_map.ferns
     if ferns is None:

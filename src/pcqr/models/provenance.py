@@ -201,7 +201,7 @@ def restored(text: str) -> dict[str, Any]:
     """The arguments of the `PublishedModel` that `written` wrote; see `PublishedModel.from_json`."""
     document = parse(text, "model")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "something else")
+        raise ParameterError("model", f'a JSON object with "format": "{FORMAT}"', "another JSON value or format")
     version = document.get("version")
     if type(version) is not int or version not in VERSIONS:
         raise ParameterError(

@@ -376,7 +376,7 @@ class HalfspaceKind(RegionKind[Halfspace]):
         _check_features(read_list(fields["features"], f"{where}.features"), f"{where}.features", words)
         tail, head = (_read_point(fields[end], f"{where}.{end}") for end in ("from", "to"))
         if tail == head:
-            raise ParameterError(f"{where}.to", "another point than from", list(head))
+            raise ParameterError(f"{where}.to", "another point than 'from'", list(head))
         return Halfspace(tail, head)
 
 

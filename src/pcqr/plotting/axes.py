@@ -119,7 +119,7 @@ def tidy(axes: Any, *, grid: Literal["x", "y"] | None = "y") -> None:
 
 
 def note(axes: Any, words: str, at: tuple[float, float], offset: tuple[float, float] = (0, 0), **style: Any) -> None:
-    """Small words, `offset` points from `at`; `xycoords` says what `at` is measured in, by default the data."""
+    """Write `words` in small type, `offset` points from `at`. `xycoords` is the system of `at`, by default data."""
     style = {"fontsize": SMALL, "annotation_clip": False} | style
     axes.annotate(words, at, xytext=offset, textcoords="offset points", **style)
 

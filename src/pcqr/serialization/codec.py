@@ -403,7 +403,7 @@ class Document:
         """
         document = parse(text, _NAME)
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise ParameterError(_NAME, f'a JSON object with "format": "{FORMAT}"', "something else")
+            raise ParameterError(_NAME, f'a JSON object with "format": "{FORMAT}"', "another JSON value or format")
         version = document.get("version")
         if type(version) is not int or version != VERSION:
             raise ParameterError(f"{_NAME}.version", f"{VERSION}, which this pcqr reads", version)

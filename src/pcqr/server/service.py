@@ -252,7 +252,10 @@ class ServedRelease:
 
     @property
     def shows_classifier(self) -> bool:
-        """May the classifier be shown, once there is one? Not with shows="answers", nor one drawn in place of votes."""
+        """May the classifier be shown, once there is one?
+
+        It may not with shows="answers", nor where one drawn classifier answers in place of votes.
+        """
         return hasattr(type(self.release), "hypothesis_") and getattr(self.release, "shows", "") != "answers"
 
     @property

@@ -220,7 +220,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match=message):
             release(**given)
     online = release()
-    with pytest.raises(ParameterError, match="can be kept"):
+    with pytest.raises(ParameterError, match="can be saved"):
         online.save(tmp_path / "kept")
     with pytest.raises(ParameterError, match="ConfidentMaxAggregate"):
         online.data_dependent_epsilon()

@@ -155,5 +155,5 @@ def test_near_records_say_the_label_until_m_have_asked() -> None:
 
 def test_it_cannot_be_kept(tmp_path: Any) -> None:
     release = PrivateKNN(queries=5, classes=(0, 1, 2), entropy=0).fit(X, Y, public=PUBLIC)
-    with pytest.raises(ParameterError, match="of a kind that can be kept"):
+    with pytest.raises(ParameterError, match="of a kind that can be saved"):
         release.save(tmp_path / "release", anchor=tmp_path / "anchor")

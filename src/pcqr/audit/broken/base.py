@@ -127,8 +127,8 @@ STAGE = replace(
 NEIGHBOUR_BUGS: Sequence[Bug] = (
     bug(
         "charged for its own vote alone",
-        "Of the records with anything left the nearest votes, and pays for one vote. Without it the next one votes, "
-        "for another label: that is two votes.",
+        "The nearest record that has any budget left votes, and pays for one vote. Without it the next one votes, for "
+        "another label: two counts change.",
         source="what individual accounting of Feldman and Zrnic 2021 becomes with the k nearest neighbours",
         claim=individual_guarantee(STAGE, 0.24),
         broken=OneAnswer(STAGE, NearestVotes),

@@ -207,7 +207,7 @@ CLASSIFIER_BUGS: Sequence[Bug] = (
     ),
     bug(
         "empty cells without noise",
-        "Noise is added where a sum is not 0 alone: a cell that shows exactly 0 has no record.",
+        "Only sums that are not 0 get noise: a cell that shows exactly 0 has no record.",
         claim=CLAIM,
         broken=NoisyGradient(STEP, RIGHT_CELL, is_everywhere=False),
         correct=NoisyGradient(STEP, RIGHT_CELL),
@@ -223,8 +223,8 @@ CLASSIFIER_BUGS: Sequence[Bug] = (
     ),
     bug(
         "tree that is not paid for",
-        "A linear classifier has all of ε for its sums, as though the tree that it asks about had not been drawn from "
-        "the same records.",
+        "A linear classifier spends all of ε on its sums, as though the tree beside it had not been drawn from the "
+        "same records.",
         claim=STACKED.claimed(0.001),
         broken=ALL_FOR_THE_SUMS,
         correct=STACKED,
@@ -291,8 +291,8 @@ CLASSIFIER_BUGS: Sequence[Bug] = (
     ),
     bug(
         "counts at the leaves of the best tree",
-        "The counts have enough noise, but are of the leaves of the tree with the fewest errors, and not of the one "
-        "that was drawn. Which leaves there are tells the records.",
+        "The counts have enough noise, but belong to the leaves of the tree with the fewest errors, not of the drawn "
+        "one. Which leaves there are depends on the records.",
         claim=COUNTED.claimed(2),
         broken=OfBestTree(COUNTED.stage),
         correct=COUNTED,
@@ -381,7 +381,7 @@ MOVED = (((1, 1), (0, 0)), ((1, 1), (1, 1)))
 PREDICATE_BUGS: Sequence[Bug] = (
     bug(
         "nodes without values are not cut",
-        "Cuts are drawn in the nodes that hold a value alone. That there is no cut tells of the last record in a node.",
+        "Cuts are drawn only in nodes that hold a value. A missing cut shows that a node has no record.",
         claim=SMALL.claimed,
         broken=WithoutEmptyNodes(SMALL.stage),
         correct=SMALL,
@@ -398,7 +398,7 @@ PREDICATE_BUGS: Sequence[Bug] = (
     ),
     bug(
         "cuts that are not paid for",
-        "A tree has all of ε for its draw, as though the cuts that it asks at did not come from the same records.",
+        "A tree spends all of ε on its draw, as though its cuts had not been drawn from the same records.",
         claim=ON_CUTS.claimed,
         broken=ALL_FOR_THE_TREE,
         correct=ON_CUTS,

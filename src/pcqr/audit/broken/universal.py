@@ -207,7 +207,7 @@ SCORE_BUGS: Sequence[Bug] = (
     ),
     bug(
         "bins cut by the records",
-        "The bins have as many records each: they are cut at a quantile of the scored records themselves.",
+        "All bins hold equally many records: they are cut at a quantile of the scored records themselves.",
         claim=Guarantee(1.0),
         broken=Scored(NoisyHistogram(2.0), None),
         correct=Scored(NoisyHistogram(2.0), Cut(0.5)),

@@ -494,7 +494,7 @@ class TwoWorkers:
 BUFFER_BUGS: Sequence[Bug] = (
     bug(
         "long draws are dropped",
-        "A draw that needs more random words than are in the buffer is given up for another: the largest never come.",
+        "A draw that needs more random words than the buffer has is replaced by another: the largest never occur.",
         claim=CLAIM,
         broken=Sampler("discrete_laplace", 1.0 / EPSILON, dropping_laplace),
         correct=Sampler("discrete_laplace", 1.0 / EPSILON),

@@ -1,8 +1,9 @@
-"""The feature map of the linear classifier: a dense vector and cells of ferns, each with its share of the squared norm.
+"""The feature map φ of the linear classifier: a dense vector v(x) and the cells of L ferns.
 
 φ(x) = (√a·v(x)/‖v(x)‖, √((1−a)/L)·one-hot cells of L ferns),   a = share/256,   ‖φ‖ ≤ 1
 
-Where a tree was published before, x has one more column: what that tree says of it.
+The dense vector has the share a of the squared norm, the ferns have the rest. Where a tree was published before, x has
+one more column: the label that the tree predicts.
 """
 
 from __future__ import annotations

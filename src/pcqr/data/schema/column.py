@@ -442,7 +442,9 @@ def _dates(what: str, pair: tuple[Any, ...], value: object) -> tuple[str, str]:
     except TypeError:
         found = []
     if len(found) != 2 or not found[0] < found[1]:
-        raise ParameterError(what, "a pair of dates such as '2014-05-03', the earlier one first", value)
+        raise ParameterError(
+            what, "a pair of dates, the earlier one first, such as '2014-05-03' and '2014-05-04'", value
+        )
     low, high = (iso_date(int(day)) for day in found)
     return low, high
 

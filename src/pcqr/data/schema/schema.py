@@ -419,7 +419,7 @@ class Schema:
 
     @property
     def near_unique(self) -> tuple[str, ...]:
-        """The columns whose values hardly ever occurred twice in the public rows: identifiers, or free text."""
+        """Columns in which hardly any value occurs twice in the public rows: identifiers or free text."""
         return () if self.origin is None else tuple(name for name in self.origin.near_unique if name in self.names)
 
     @property

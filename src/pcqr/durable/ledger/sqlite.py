@@ -85,7 +85,9 @@ class SqliteStore(Store):
     def make(cls, path: Path, identity: bytes, purpose: str, anchor: NewAnchor) -> None:
         """Put a new ledger at `path`, whole or not at all; its anchor is made before it has its name."""
         if not path.parent.is_dir():
-            raise LedgerUnwritable(str(path), "cannot be created: its directory does not exist", "Make that first.")
+            raise LedgerUnwritable(
+                str(path), "cannot be created: its directory does not exist", "Create the directory first."
+            )
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:

@@ -208,7 +208,7 @@ def label_cells(y: Any) -> Cells:
     if isinstance(y, str) or not hasattr(y, "__len__") or getattr(y, "ndim", 1) == 0:
         raise DataError("y", "one label for each row of X", "one value")
     if getattr(y, "ndim", 1) != 1:
-        raise DataError("y", "one label for each row of X: y should be a 1d array", "more dimensions")
+        raise DataError("y", "one label for each row of X: y should be a 1d array", "an array of more dimensions")
     return cells(y, "y")
 
 

@@ -178,7 +178,7 @@ class KeptRelease(PrivateEstimator[V]):
 
     def _labeller(self, arrays: Arrays, plan: V, entropy: Entropy) -> PrivLabel:  # noqa: ARG002
         """The votes from the arrays of their secrets. A release that can be kept has this."""
-        raise ParameterError("release", "of a kind that can be kept", type(self).__name__)
+        raise ParameterError("release", "of a kind that can be saved", type(self).__name__)
 
     def _facts(self) -> Facts:
         from pcqr.durable.facts import Facts  # noqa: PLC0415
@@ -213,7 +213,7 @@ class KeptRelease(PrivateEstimator[V]):
             return None
         labeller: Any = self._votes.labeller
         if not hasattr(labeller, "arrays"):
-            raise ParameterError("release", "of a kind that can be kept", type(self).__name__)
+            raise ParameterError("release", "of a kind that can be saved", type(self).__name__)
         document: dict[str, Any] = {}
         arrays = _prefixed(VOTES, labeller.arrays())
         if isinstance(self._protocol, UnvPrivCl):

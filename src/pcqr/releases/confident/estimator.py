@@ -117,7 +117,7 @@ class ConfidentMaxAggregate(Release[ConfidentMaxPlan]):
 
     @property
     def labels_remaining_(self) -> int:
-        """Labels that may still be given before the release halts."""
+        """How many labels may still be given before the release is exhausted."""
         return self._votes.remaining.labels or 0
 
     def data_dependent_epsilon(self, delta: float | None = None) -> NotReleasable:

@@ -116,7 +116,7 @@ class GibbsPrediction(Release[GibbsPlan]):
     def _secret(self) -> Secret | None:
         raise ParameterError(
             "release",
-            "of a kind that can be kept: every answer is drawn from the private records themselves, which a directory "
+            "of a kind that can be saved: every answer is drawn from the private records themselves, which a directory "
             "would have to hold",
             type(self).__name__,
         )

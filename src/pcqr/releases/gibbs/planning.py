@@ -1,12 +1,16 @@
-"""Plans for answers by fresh draws: η, and the size of the sub-samples, from n, m, ε, δ.
+"""Plan answers by fresh draws: choose the inverse temperature η and the size n' of the sub-samples.
 
-Over a public class η is the largest that (ε, δ) allows for m draws, found by bisection. Over dichotomies the price of
-one answer is found first; then, for each η, q is as large as that price allows, and η is the one with the least
+The plan depends on public numbers only: n records, m queries, ε and δ. Over a public class each draw sees all records,
+and bisection finds the largest η that (ε, δ) allows for m draws.
 
-    (ln|H| + 1)/(η·n') + ½·√(d/n'),
+Over dichotomies of private points each draw sees a sub-sample of n' = q·n records. The planner first finds the largest
+price of one answer that (ε, δ) allows. For each η it takes the largest q that keeps to this price. It chooses the η
+with the least
 
-what a draw is expected to lose against the best member, and what the best one of n' records loses elsewhere
-(`pcqr.planner.expectation`). Only public numbers enter.
+    (ln|H| + 1)/(η·n') + ½·√(d/n').
+
+The first term is the loss to expect of a draw against the best member on the n' records. The second is what that
+member is expected to lose on other records, with d the `estimated_dimension` of the class (`pcqr.planner.expectation`).
 """
 
 from __future__ import annotations

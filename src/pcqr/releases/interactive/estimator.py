@@ -122,6 +122,6 @@ class InteractiveMaxAggregate(ConfidentMaxAggregate):
     def _secret(self) -> Secret | None:
         raise ParameterError(
             "release",
-            "of a kind that can be kept: whoever opens it would have to train the student again, to the last bit",
+            "of a kind that can be saved: whoever opens it would have to train the student again, to the last bit",
             type(self).__name__,
         )

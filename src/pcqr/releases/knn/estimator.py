@@ -215,8 +215,8 @@ class IndividualKNN(NearRelease[IndividualPlan]):
     def _secret(self) -> Secret | None:
         raise ParameterError(
             "release",
-            "of a kind that can be kept: what each record has spent would have to be kept with every answer, for which "
-            "a ledger has no place",
+            "of a kind that can be saved: what each record has spent would have to be kept with every answer, for "
+            "which a ledger has no place",
             type(self).__name__,
         )
 
