@@ -36,6 +36,7 @@ from pcqr.errors import (
 from pcqr.hypotheses import DecisionTrees, Finite, HypothesisClass, Stumps, Thresholds, UnionsOfIntervals
 from pcqr.hypotheses.thresholds import Threshold
 from pcqr.privacy.entropy import Entropy
+from pcqr.releases.subsample.run import StableVotes
 
 NAMES = list(ESTIMATORS)
 
@@ -406,6 +407,35 @@ def test_a_signal_handler_cannot_save_in_the_middle_of_a_decision(
     monkeypatch.setattr(labeller, "decide", decide)
     assert not (tmp_path / "release").exists()
     assert release.save(tmp_path / "release", anchor=tmp_path / "anchor").queries_answered_ == 2
+    release.close()
+
+
+@pytest.mark.parametrize("name", ["subsamp", "agnostic"])
+def test_a_signal_handler_that_reads_figures_in_the_middle_of_a_decision_gives_no_unstable_answer_back(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a handler of SIGALRM would that logs how much is left: it runs in the thread that holds the lock."""
+    kept(tmp_path, name)
+    release = reopened(tmp_path)
+    budget, decide = release.unstable_remaining_, StableVotes.decide
+
+    def decided(labeller: StableVotes, counts: Any) -> int | None:
+        label = decide(labeller, counts)
+        assert release.unstable_remaining_ is not None
+        assert release.preview(HARD[:1]).requested == 1
+        with pytest.raises(RuntimeError, match="in the middle of a query"):
+            release.answer(HARD[0])
+        return label
+
+    monkeypatch.setattr(StableVotes, "decide", decided)
+    unstable = 0
+    for point in np.linspace(0.395, 0.405, 400)[:, None]:
+        try:
+            unstable += release.answer(point).kind == "unstable"
+        except BudgetExhausted:
+            break
+    assert unstable == release.unstable_answers_ == budget
+    assert release.unstable_remaining_ == 0
     release.close()
 
 

@@ -201,7 +201,7 @@ def test_a_state_that_is_none_is_refused(state: bytes, tmp_path: Path) -> None:
             transaction.state = state
             transaction.append("other", b"")
         with pytest.raises(OtherVersion, match="no state of a release that this pcqr reads"):
-            LedgerLog(ledger).refresh(Scripted(Usage(1, 1)))
+            LedgerLog(ledger).now(Scripted(Usage(1, 1)))
 
 
 class KeptVotes(VotesSession):

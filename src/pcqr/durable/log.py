@@ -64,10 +64,9 @@ class LedgerLog:
     def is_written_off(self) -> bool:
         return self.state.is_written_off
 
-    def refresh(self, labeller: PrivLabel) -> Usage:
+    def now(self, labeller: PrivLabel) -> tuple[Usage, Usage]:  # noqa: ARG002 - the ledger knows
         state = self.state
-        labeller.remaining = state.remaining
-        return state.spent
+        return state.spent, state.remaining
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         return {key: answer_in(*where) for key, where in located(digests(keys), self.ledger.find).items()}

@@ -474,7 +474,7 @@ async def page(request: Request) -> Response:
         raise Refusal("unknown_path", "There is nothing at this path.")
     content, media, tag = found
     headers, cache = ((b"etag", tag.encode()),), b"no-cache"  # kept, but asked for anew: a new version shows at once
-    asked_before = (each.strip().removeprefix("W/") for each in (request.header("if-none-match") or "").split(","))
-    if tag in asked_before:
+    kept = (each.strip().removeprefix("W/") for each in (request.header("if-none-match") or "").split(","))
+    if tag in kept:
         return Response(b"", 304, media, headers, cache)
     return Response(content, 200, media, headers, cache)

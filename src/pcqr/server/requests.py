@@ -91,9 +91,10 @@ class Response(NamedTuple):
 
     @property
     def own_headers(self) -> tuple[tuple[bytes, bytes], ...]:
-        length = b"%d" % len(self.body)
+        length = (b"content-length", b"%d" % len(self.body))
+        length_of_what_is_sent = () if self.status == 304 else (length,)  # RFC 9110, section 8.6
         return (
-            *((b"content-type", self.media_type), (b"content-length", length), (b"cache-control", self.cache)),
+            *((b"content-type", self.media_type), *length_of_what_is_sent, (b"cache-control", self.cache)),
             *self.headers,
         )
 
@@ -233,7 +234,7 @@ def finding(routes: Iterable[Route]) -> Find:
             if request.method in (route.method, *(("HEAD",) if route.reply is None else ())):
                 request.names = found.groupdict()
                 return route
-            others.append(route.method)
+            others += [route.method, *(("HEAD",) if route.reply is None else ())]
         if not others:
             raise Refusal("unknown_path", "There is nothing at this path.")
         told = Refusal("wrong_method", "This path takes another method.")

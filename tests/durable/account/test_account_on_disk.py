@@ -176,10 +176,10 @@ def test_strange_addresses_do_not_show_their_password() -> None:
 
 
 def test_terms_of_another_version_are_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "FORMAT", 2)
+    monkeypatch.setattr(entries, "FORMAT", 3)
     Account.create("new", 1.0, 1e-6)
     monkeypatch.undo()
-    with pytest.raises(OtherVersion, match="terms of format 2"):
+    with pytest.raises(OtherVersion, match="terms of format 3"):
         Account.open(home / "data" / "accounts" / "new.account", anchor=next((home / "state" / "anchors").iterdir()))
 
 

@@ -37,7 +37,7 @@ TERMS, CHARGE = "terms", "charge"
 """The kinds of entries: the first one, and all others."""
 FIRST = 1
 """The number of the entry with the terms."""
-FORMAT = 1
+FORMAT = 2
 
 Fact = str | int | float | None
 

@@ -29,7 +29,7 @@ from pcqr.data.schema.labels import places_among
 from pcqr.data.schema.raw import RawColumn, RawInMemory, RawKind, RawTable, raw_columns
 from pcqr.data.schema.table import one_row
 from pcqr.durable.account import Account, AccountLike, resolve_account
-from pcqr.errors import DataError, FittedAgain, NothingPublic, ParameterError
+from pcqr.errors import AccountExhausted, DataError, FittedAgain, NothingPublic, ParameterError
 from pcqr.hypotheses.base import Hypothesis, HypothesisClass, Points
 from pcqr.hypotheses.estimators import Estimators, is_estimator
 from pcqr.hypotheses.stumps import Stumps
@@ -314,8 +314,9 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
     def _forget(self) -> None:
         """Drop what an earlier fit has left: one that fails must not leave it behind, half replaced."""
         self._has_spent = False
-        for name in _FITTED & vars(self).keys():
-            delattr(self, name)
+        for name in ("plan_", *_FITTED):  # first what says that it is fitted: an interruption may come between
+            if name in vars(self):
+                delattr(self, name)
 
     @np.errstate(all="ignore")
     def plan(
@@ -476,13 +477,17 @@ class PrivateEstimator(Displayed, ClassifierMixin, CountedCopies, Generic[P]):  
         if account is not None:
             self._has_spent = None
             what, plan_name = self._charged_as or (type(self).__name__, type(plan).__name__)
-            account.charge(
-                guarantee,
-                what,
-                hypotheses=type(context.hypotheses).__name__,
-                plan=plan_name,
-                records=context.public.records,
-            )
+            try:
+                account.charge(
+                    guarantee,
+                    what,
+                    hypotheses=type(context.hypotheses).__name__,
+                    plan=plan_name,
+                    records=context.public.records,
+                )
+            except AccountExhausted:
+                self._has_spent = False
+                raise
         elif guarantee.is_private:
             self._count_fit()
         self._has_spent = True

@@ -231,8 +231,11 @@ class Log(Protocol):
     def is_written_off(self) -> bool:
         """Was an older copy written off, so that everything counts as used?"""
 
-    def refresh(self, labeller: PrivLabel) -> Usage:
-        """What was spent; `labeller.remaining` is then what is left."""
+    def now(self, labeller: PrivLabel) -> tuple[Usage, Usage]:
+        """Return what was spent and what remains.
+
+        `labeller` is only read: a signal handler may ask this in the middle of a transaction, which counts there.
+        """
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:
         """The entries that have one of `keys`; others may be among them."""
@@ -272,8 +275,8 @@ class MemoryLog:
     def spent(self) -> Usage:
         return Usage(len(self._entries), self._unstable)
 
-    def refresh(self, labeller: PrivLabel) -> Usage:  # noqa: ARG002 - it knows itself what is left
-        return self.spent
+    def now(self, labeller: PrivLabel) -> tuple[Usage, Usage]:
+        return self.spent, labeller.remaining
 
     def find(self, keys: Sequence[bytes]) -> Mapping[bytes, Entry]:  # noqa: ARG002 - all of them are at hand
         return self._entries

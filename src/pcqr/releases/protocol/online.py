@@ -101,7 +101,7 @@ class PrivClass:
     def now(self) -> tuple[Usage, Usage]:
         """What is spent and what is left, of one moment."""
         with self.guarded():
-            return self.log.refresh(self.labeller), self.labeller.remaining
+            return self.log.now(self.labeller)
 
     def guarded(self) -> AbstractContextManager[object]:
         """One thread at a time. A forked process decides nothing, and must not wait for a thread that it has not."""
