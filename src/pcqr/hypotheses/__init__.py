@@ -30,7 +30,6 @@ __all__ = [
     "Thresholds",
     "TreeTeachers",
     "UnionsOfIntervals",
-    "name_of",
 ]
 
 _NAMES: dict[type[Combinatorics], str] = {

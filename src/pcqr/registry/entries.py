@@ -51,7 +51,7 @@ class Algorithm:
         Its class, with the interface of scikit-learn.
     words : str
         What it does, in half a sentence.
-    strength : str
+    recommended_because : str
         Why one would take it, in half a sentence.
     proof : str
         The note in proofs/ that its guarantee rests on.
@@ -80,7 +80,7 @@ class Algorithm:
     ...     name="coin",
     ...     estimator="coins.estimator:CoinRelease",
     ...     words="tosses a coin for each query",
-    ...     strength="it needs no records at all",
+    ...     recommended_because="it needs no records at all",
     ...     proof="guarantee",
     ...     option="coin",
     ... )

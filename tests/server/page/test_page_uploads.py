@@ -263,14 +263,14 @@ def test_a_label_that_a_spreadsheet_would_run_is_written_as_text(visit: Visit) -
 
 def test_costs_of_parts_are_bounds_of_the_whole(visit: Visit) -> None:
     """Equal rows in two parts count once where their text is equal; what is certain stops at the first limit."""
-    script = """async ({ lines, known, remaining, fresh }) => {
+    script = """async ({ lines, asked_before, remaining, fresh }) => {
       const [{ parts, read }, { together }] = await Promise.all([import("/static/csv.js"), import("/static/cost.js")]);
       const table = read(["a", ...lines].join("\\n"));
       const one = { columns: [], features: 1, most_rows: 2, most_bytes: 100, algorithm: "AgnosticRelease",
                     planned_queries: 3, spent: { queries: 1 } };
       const cut = parts(table, one);
       const costs = cut.map(({ first, rows }, place) => ({
-        known: known.slice(first, first + rows.length), new: fresh[place], published: 0, remaining, is_certain: true,
+        asked_before: asked_before.slice(first, first + rows.length), new: fresh[place], published: 0, remaining, is_certain: true,
         expected_unstable: 0.5, unstable_range: null }));
       return together(one, { table, parts: cut }, costs);
     }"""
