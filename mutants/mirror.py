@@ -8,6 +8,10 @@ from mutants.selection import ROOT
 
 PARTS = "releases/test_parts_are_the_plans.py"
 OTHER_NAMES = {
+    "pcqr/hypotheses/intervals.py": ["hypotheses/test_on_the_line.py"],
+    "pcqr/hypotheses/thresholds.py": ["hypotheses/test_on_the_line.py"],
+    "pcqr/hypotheses/unions.py": ["hypotheses/test_on_the_line.py"],
+    "pcqr/privacy/noise/kernels.py": ["privacy/noise/test_exponential_bounds.py", "privacy/noise/test_laws.py"],
     "pcqr/privacy/accounting/loss.py": ["privacy/accounting/test_never_too_small.py"],
     "pcqr/privacy/accounting/renyi.py": ["privacy/accounting/test_never_too_small.py"],
     "pcqr/releases/classifier/descent.py": [

@@ -270,8 +270,8 @@ def test_costs_of_parts_are_bounds_of_the_whole(visit: Visit) -> None:
                     planned_queries: 3, spent: { queries: 1 } };
       const cut = parts(table, one);
       const costs = cut.map(({ first, rows }, place) => ({
-        asked_before: asked_before.slice(first, first + rows.length), new: fresh[place], published: 0, remaining, is_certain: true,
-        expected_unstable: 0.5, unstable_range: null }));
+        asked_before: asked_before.slice(first, first + rows.length), new: fresh[place], published: 0, remaining,
+        is_certain: true, expected_unstable: 0.5, unstable_range: null }));
       return together(one, { table, parts: cut }, costs);
     }"""
     page = visit.go("#/of/wide/upload")
