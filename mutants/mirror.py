@@ -87,7 +87,7 @@ OTHER_NAMES = {
     "pcqr/mechanisms/histogram.py": ["exact/test_score_exactly.py", "models/test_scoring.py"],
     "pcqr/mechanisms/sparse_vector.py": ["exact/test_renyi_sparse_vector_exactly.py"],
     "pcqr/data/records/source.py": ["data/records/test_sources.py", "data/records/test_encoded.py"],
-    "pcqr/data/records/user_level.py": ["data/records/test_user_level_sums.py"],
+    "pcqr/data/records/user_level.py": ["data/records/test_user_level_sums.py", "data/records/test_weighted.py"],
     "pcqr/data/records/predicates.py": ["hypotheses/trees/test_predicates.py"],
     "pcqr/data/records/gradient_sums.py": ["data/records/test_gradient_sums.py", "exact/test_gradient_sums_exactly.py"],
     "pcqr/hypotheses/descent.py": ["hypotheses/learners/test_together.py"],
