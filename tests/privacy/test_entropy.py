@@ -66,6 +66,7 @@ def test_tied_keys_are_drawn_again_all_of_them() -> None:
     entropy = ScriptedEntropy(5, 9, 5, 3, 2, 1)
     assert entropy.permutation(3).tolist() == [2, 1, 0]
     assert not entropy.remaining
+    assert ScriptedEntropy(5, 9, 9, 3, 2, 1).permutation(3).tolist() == [2, 1, 0], "a tie of others than the least"
     for tied in ((4, 4), (7, 7)):
         assert ScriptedEntropy(*tied, 1, 0).permutation(2).tolist() == [1, 0]
 

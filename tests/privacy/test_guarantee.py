@@ -241,3 +241,22 @@ def test_the_text_carries_what_is_treated_as_public() -> None:
     seeded = str(Guarantee(1.0).assuming(read).drawn_with(private_entropy=False))
     assert seeded.startswith("NOT PRIVATE")
     assert read in seeded
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [(True, True, True), (True, False, False), (False, None, False), (True, None, None), (None, None, None)],
+)
+def test_two_releases_are_charged_where_both_are(first: bool | None, second: bool | None, both: bool | None) -> None:
+    one, other = (replace(Guarantee(1.0), is_charged=charged) for charged in (first, second))
+    assert one.compose(other).is_charged is both
+    assert other.compose(one).is_charged is both
+
+
+def test_zcdp_parameters_add_up_and_are_never_rounded_down() -> None:
+    one, little = (replace(Guarantee(1.0), rho=rho) for rho in (1.0, 1e-17))
+    found = one.compose(little).rho
+    assert found is not None
+    assert Fraction(found) >= 1 + Fraction(1e-17)
+    assert found == pytest.approx(1.0, rel=1e-9)
+    assert one.compose(Guarantee(1.0)).rho is None
