@@ -182,8 +182,8 @@ def end_dry_run(
 ) -> None:
     """Print what a dry run has found: `lines` for people, `facts` for --json. Exit 2 where the run would be refused."""
     if as_json:
-        amount_text = guarantee_facts(guarantee, records) | dict(facts) | {"account": outlook.facts, "dry_run": True}
-        print_json(amount_text | ({} if outlook.refusal is None else {"error": error_fields(outlook.refusal)}))
+        found = guarantee_facts(guarantee, records) | dict(facts) | {"account": outlook.facts, "dry_run": True}
+        print_json(found | ({} if outlook.refusal is None else {"error": error_fields(outlook.refusal)}))
     else:
         fields = {"guarantee": promise(guarantee, records)} | dict(lines) | {"account": outlook.line}
         Console().print(field_table(fields | {"dry run": "nothing was spent or written"}))

@@ -330,8 +330,8 @@ def public_size(job: OnPrivateFiles) -> tuple[tuple[str, ...], int]:
         with naming(path="--private"):
             return table_size(job.private)
     private = read(job.private, "--private")
-    user_level = units_of(private, job)
-    return tuple(private), 0 if user_level is None else 1 + int(user_level.max())
+    units = units_of(private, job)
+    return tuple(private), 0 if units is None else 1 + int(units.max())
 
 
 def check_label(columns: Collection[str], name: str) -> None:

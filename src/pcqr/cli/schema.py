@@ -88,10 +88,10 @@ def _run_private(job: MakeSchema) -> None:
         try:
             with ExitStack() as spending:
                 with naming(**_NAMES):
-                    table, user_level = _table(job)
+                    table, units = _table(job)
                     schema = release.run(
                         table,
-                        user_level,
+                        units,
                         account=account,
                         entropy=job.seed,
                         before_charge=lambda: spending.enter_context(signals.held()),
@@ -99,7 +99,7 @@ def _run_private(job: MakeSchema) -> None:
                 if job.out is not None:
                     _write(schema, job.out)
                 is_written = True
-                _show(job, schema, size_of(table, user_level), account)
+                _show(job, schema, size_of(table, units), account)
         except FROM_OUTSIDE as cause:
             price = f"ε = {release.epsilon:.12g} and δ = {release.delta:.12g}"
             if schema is None:
@@ -142,11 +142,11 @@ def _table(job: MakeSchema) -> tuple[RawTable, NDArray[np.int64] | None]:
     check_drop(job.drop, rows)
     if job.groups is None:
         return RawInMemory(rows, types, job.drop, str(job.file)), None
-    user_level = _groups(job, rows)
+    units = _groups(job, rows)
     columns, assumptions, _ = _columns(job)
     table = RawInMemory(rows, {each.name: each.kind for each in columns}, job.not_features, str(job.file))
     table.assumptions = assumptions
-    return table, user_level
+    return table, units
 
 
 def _groups(job: MakeSchema, rows: Columns) -> NDArray[np.int64]:

@@ -211,7 +211,7 @@ def _check_free(directory: Path) -> None:
     if (directory / FACTS).exists():
         raise ReleaseError(str(directory), "cannot be made: there is a release already", "Name another directory.")
     if (directory / SECRET).exists():
-        raise _remaining(directory)
+        raise _left_over(directory)
     raise ReleaseError(str(directory), "cannot be made: other files are there", "Name another directory.")
 
 
@@ -360,11 +360,11 @@ def _unmark(directory: Path) -> None:
         (directory / UNFINISHED).unlink(missing_ok=True)
 
 
-def _remaining(directory: Path) -> ReleaseError:
-    remaining = f"an unfinished save, or a release whose {FACTS} was lost"
+def _left_over(directory: Path) -> ReleaseError:
+    found = f"an unfinished save, or a release whose {FACTS} was lost"
     return ReleaseError(
         str(directory),
-        f"cannot be made: there is {remaining}. {SECRET} there may hold private records",
+        f"cannot be made: there is {found}. {SECRET} there may hold private records",
         "Remove the directory, or name another one.",
     )
 
@@ -387,7 +387,7 @@ def _clean_up(directory: Path, ledger: str | os.PathLike[str] | None) -> None:
         marked = json.loads((directory / UNFINISHED).read_text(encoding="utf-8"))
         where, anchor = marked["ledger"], None if marked["anchor"] is None else Path(marked["anchor"])
     except (ValueError, KeyError, TypeError):
-        raise _remaining(directory) from None
+        raise _left_over(directory) from None
     given = ledger if ledger is not None and written_place(ledger) == where else where  # it may have a password
     place = _ledger_place(directory, given)
     try:

@@ -134,7 +134,7 @@ def test_a_turn_is_over_when_its_block_is(shelf: Shelf) -> None:
             lambda: transaction.find([b""]),
             lambda: setattr(transaction, "state", b""),
         ):
-            with pytest.raises(LedgerClosed, match="has ended this turn"):
+            with pytest.raises(LedgerClosed, match="has ended this transaction"):
                 late()
         assert ledger.last.seq == 1
 

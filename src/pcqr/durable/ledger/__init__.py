@@ -1,9 +1,9 @@
 """An append-only log of one release or one account, chained by hashes, whose anchor is kept apart (proofs/ledger.md).
 
-    with open_ledger("hospital.account", "account") as ledger, ledger.transaction() as turn:
-        turn.append("charge", body)
-        turn.state = state
-    # here the turn is on disk, and the anchor has moved: what follows may be shown
+    with open_ledger("hospital.account", "account") as ledger, ledger.transaction() as transaction:
+        transaction.append("charge", body)
+        transaction.state = state
+    # here the transaction is on disk, and the anchor has moved: what follows may be shown
 
 Two stores behind one contract: SQLite (a path; one writer) and PostgreSQL (an address; writers take turns).
 """

@@ -133,7 +133,9 @@ class Transaction:
 
     def _check_open(self) -> None:
         if self._is_over:
-            raise LedgerClosed(self._place, "has ended this turn", "Take a new one: with ledger.transaction() as turn.")
+            raise LedgerClosed(
+                self._place, "has ended this transaction", "Begin a new one: with ledger.transaction() as transaction."
+            )
 
 
 def duplicate_key() -> ParameterError:

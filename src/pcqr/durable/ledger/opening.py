@@ -51,8 +51,8 @@ def create_ledger(place: str | os.PathLike[str], purpose: str, anchor: str | Pat
     >>> from pcqr.durable.ledger import create_ledger
     >>> folder = Path(tempfile.mkdtemp())
     >>> with create_ledger(folder / "ledger", "release", anchor=folder / "anchor") as ledger:
-    ...     with ledger.transaction() as turn:
-    ...         _ = turn.append("answer", b"yes", b"first query")
+    ...     with ledger.transaction() as transaction:
+    ...         _ = transaction.append("answer", b"yes", b"first query")
     ...     print(ledger.last.seq, ledger.find([b"first query"])[b"first query"].body)
     1 b'yes'
     """

@@ -34,7 +34,7 @@ BOUNDED: dict[ContributionBound, str] = {
     ),
     "one row": "a record is a person here: n counts persons, and one row of each is chosen by a secret coin",
 }
-"""How a person is heard, as a step of its guarantee (proofs/user_level.md)."""
+"""How the rows of a person are bounded, as a step of its guarantee (proofs/user_level.md)."""
 WEIGHED: tuple[ContributionBound, ...] = ("weights", "weights, then all rows")
 """Where rows have weights, so that `Groups.rows` has an effect."""
 _ALLOWED = "the id of a person for each row of X"
